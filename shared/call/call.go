@@ -1,0 +1,51 @@
+// Package call holds what travels with a request across every hop beside its
+// deadline and its trace: the request's id and its priority. It knows nothing
+// of how a hop is made.
+package call
+
+import "context"
+
+// The names under which the values travel: gRPC metadata and NATS headers in
+// lower case, HTTP headers in any.
+const (
+	RequestIDHeader = "x-request-id"
+	PriorityHeader  = "triptych-priority"
+)
+
+// MaxRequestID bounds the length of an id that a caller chose.
+const MaxRequestID = 128
+
+// Info is what travels with one request.
+type Info struct {
+	// RequestID is made at the edge when the caller gave none.
+	RequestID string
+	// Priority is Triton's: 1 is the most urgent, 0 the model's default.
+	Priority uint64
+}
+
+type key struct{}
+
+// With puts info into the context.
+func With(ctx context.Context, info Info) context.Context {
+	return context.WithValue(ctx, key{}, info)
+}
+
+// Of is the info of the context, or nothing's.
+func Of(ctx context.Context) Info {
+	info, _ := ctx.Value(key{}).(Info)
+	return info
+}
+
+// ValidRequestID tells whether a caller's id may be taken over: printable ASCII
+// without blanks, so that it can't forge a header or a line of a log.
+func ValidRequestID(id string) bool {
+	if id == "" || len(id) > MaxRequestID {
+		return false
+	}
+	for i := range len(id) {
+		if id[i] <= ' ' || id[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
