@@ -1,6 +1,8 @@
 package failure
 
 import (
+	"errors"
+
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -39,6 +41,10 @@ func ToStatus(err error) error {
 func FromStatus(err error, peer string) error {
 	if err == nil {
 		return nil
+	}
+	var own *Error
+	if errors.As(err, &own) {
+		return err // it may wrap a status, but what it says itself goes first
 	}
 	s, ok := status.FromError(err)
 	if !ok {

@@ -43,6 +43,10 @@ const (
 	Deadline
 	// Unsupported is a feature that this server does not have.
 	Unsupported
+	// WrongMethod is an HTTP method that a route does not have.
+	WrongMethod
+	// SlowRequest means that the caller sent its request too slowly.
+	SlowRequest
 )
 
 // meaning is one row of the table in the design (section 4).
@@ -72,6 +76,8 @@ var table = [...]meaning{
 	Unavailable:      {"UNAVAILABLE", http.StatusServiceUnavailable, codes.Unavailable, true},
 	Deadline:         {"DEADLINE", http.StatusGatewayTimeout, codes.DeadlineExceeded, false},
 	Unsupported:      {"UNSUPPORTED", http.StatusNotImplemented, codes.Unimplemented, false},
+	WrongMethod:      {"WRONG_METHOD", http.StatusMethodNotAllowed, codes.Unimplemented, false},
+	SlowRequest:      {"SLOW_REQUEST", http.StatusRequestTimeout, codes.DeadlineExceeded, false},
 }
 
 func (k Kind) meaning() meaning {

@@ -30,12 +30,14 @@ type Recorder struct {
 
 type recorderKey struct{}
 
-// WithRecorder makes every step that is run under the context report to r.
+// WithRecorder makes every step that is run under the context be recorded in r.
 func WithRecorder(ctx context.Context, r *Recorder) context.Context {
 	return context.WithValue(ctx, recorderKey{}, r)
 }
 
-func record(ctx context.Context, s StepTiming) {
+// Record is called by whoever runs a step, when the step has been answered. It
+// does nothing when nobody listens.
+func Record(ctx context.Context, s StepTiming) {
 	r, _ := ctx.Value(recorderKey{}).(*Recorder)
 	if r == nil {
 		return

@@ -1,0 +1,52 @@
+package rest
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"triptych/shared/failure"
+)
+
+// maxName bounds a model's name: it is that of a directory.
+const maxName = 255
+
+// target is the model and the version of a route. An empty version is the
+// newest that is ready.
+func target(c *gin.Context) (model, version string, err error) {
+	model = c.Param("model")
+	if !validModel(model) {
+		return "", "", failure.New(failure.NotFound, "unknown model %s", quote(model))
+	}
+	for _, p := range c.Params {
+		if p.Key == "version" && !validVersion(p.Value) {
+			return "", "", failure.New(failure.Invalid, "version %s of model %q is not a whole number above 0", quote(p.Value), model)
+		}
+	}
+	return model, c.Param("version"), nil
+}
+
+// validModel tells whether a directory could have the name. No other name can
+// be a model's, so nobody needs to be asked for it.
+func validModel(name string) bool {
+	if name == "" || name == "." || name == ".." || len(name) > maxName {
+		return false
+	}
+	return !strings.ContainsFunc(name, func(r rune) bool { return r == '/' || r == '\\' || r < ' ' || r == 0x7f })
+}
+
+// validVersion tells whether text is a version's number as its directory has it.
+func validVersion(text string) bool {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return err == nil && n > 0 && strconv.FormatInt(n, 10) == text
+}
+
+// quote shows a caller's text, cut when it is long.
+func quote(text string) string {
+	const most = 64
+	if len(text) > most {
+		text = text[:most] + "..."
+	}
+	return strconv.Quote(text)
+}

@@ -1,0 +1,34 @@
+// Package web is what groups of HTTP routes are made of: how a route is
+// declared, how its body is read and how an answer is written. It has no routes
+// and chooses no statuses for failures.
+package web
+
+import (
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+// Handle answers a request, or returns a failure and writes nothing: the front
+// writes failures, all in one form. It must be safe for concurrent use.
+type Handle func(c *gin.Context) error
+
+// Route is one route of the HTTP front.
+type Route struct {
+	Method string
+	// Path is gin's pattern; it is the label of the route in metrics and traces.
+	Path string
+	// Work marks a route that takes memory and time in proportion to its body: the
+	// front admits its requests only while there is room. Other routes have small
+	// bodies and are always answered.
+	Work bool
+	// Patient marks a route that may take longer than the front's request
+	// timeout; only a deadline that the caller asked for counts.
+	Patient bool
+	Handle  Handle
+}
+
+// Milliseconds is a duration as answers and logs show it.
+func Milliseconds(d time.Duration) float64 {
+	return float64(d.Microseconds()) / 1000
+}

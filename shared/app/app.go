@@ -1,0 +1,150 @@
+// Package app runs a program's parts: it starts them in order, waits for the
+// end, drains, and stops them in reverse. It knows nothing of what a part does.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"triptych/shared/config"
+)
+
+// Part is something that starts and stops. Start returns when the part works (a
+// server has its port); Stop finishes what is held and returns, at the latest
+// when its context ends. Either may be nil.
+type Part struct {
+	Name  string
+	Start func(ctx context.Context) error
+	Stop  func(ctx context.Context) error
+	// Failed tells of an end that nobody asked for. May be nil.
+	Failed <-chan error
+}
+
+// Config says how a program ends.
+type Config struct {
+	// DrainDelay is how long everything goes on to serve, no longer ready, after
+	// the end was asked for: load balancers need that long to notice.
+	DrainDelay time.Duration
+	// StopTimeout bounds the stopping of all parts together.
+	StopTimeout time.Duration
+}
+
+var _ config.Section = (*Config)(nil)
+
+// DefaultConfig suits Kubernetes' defaults.
+func DefaultConfig() Config {
+	return Config{DrainDelay: 0, StopTimeout: 25 * time.Second}
+}
+
+// RegisterFlags implements config.Section.
+func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
+	fs.DurationVar(&c.DrainDelay, "drain-delay", c.DrainDelay, "How long to go on serving, not ready, after SIGTERM.")
+	fs.DurationVar(&c.StopTimeout, "stop-timeout", c.StopTimeout, "How long requests that run may take to finish after that.")
+}
+
+// Validate implements config.Section.
+func (c *Config) Validate() error {
+	if c.DrainDelay < 0 {
+		return config.Wrong("drain-delay", "is %s, must not be negative", c.DrainDelay)
+	}
+	if c.StopTimeout <= 0 {
+		return config.Wrong("stop-timeout", "is %s, must be above 0", c.StopTimeout)
+	}
+	return nil
+}
+
+// App is the life of one program. Safe for concurrent use.
+type App struct {
+	config   Config
+	logger   *slog.Logger
+	draining atomic.Bool
+}
+
+// New makes an app.
+func New(cfg Config, logger *slog.Logger) *App {
+	return &App{config: cfg, logger: logger}
+}
+
+// Draining tells whether the end has been asked for: readiness must say no.
+func (a *App) Draining() bool { return a.draining.Load() }
+
+// Run starts the parts in order, calls started, and waits until ctx ends or a
+// part fails. Then it drains and stops the parts in reverse order. A part that
+// can't start ends the run at once. The end of ctx is no error.
+func (a *App) Run(ctx context.Context, started func(), parts ...Part) error {
+	running, err := a.start(ctx, parts)
+	if err == nil {
+		started()
+		err = wait(ctx, running)
+		a.drain(err)
+	}
+	return errors.Join(err, a.stop(running))
+}
+
+func (a *App) start(ctx context.Context, parts []Part) (running []Part, err error) {
+	for _, p := range parts {
+		if p.Start != nil {
+			if err := p.Start(ctx); err != nil {
+				return running, fmt.Errorf("start %s: %w", p.Name, err)
+			}
+		}
+		running = append(running, p)
+	}
+	return running, nil
+}
+
+// wait returns the first failure of a part, or nil when ctx has ended.
+func wait(ctx context.Context, parts []Part) error {
+	over, cancel := context.WithCancel(ctx)
+	defer cancel()
+	failed := make(chan error, len(parts))
+	for _, p := range parts {
+		if p.Failed == nil {
+			continue
+		}
+		go func() {
+			select {
+			case err := <-p.Failed:
+				failed <- fmt.Errorf("%s ended: %w", p.Name, err)
+			case <-over.Done():
+			}
+		}()
+	}
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+func (a *App) drain(failed error) {
+	a.draining.Store(true)
+	if failed == nil && a.config.DrainDelay > 0 {
+		a.logger.Info("draining", "seconds", a.config.DrainDelay.Seconds())
+		<-time.After(a.config.DrainDelay)
+	}
+}
+
+// stop goes on after a part that could not be stopped well: the others still
+// hold ports and requests.
+func (a *App) stop(parts []Part) error {
+	ctx, cancel := context.WithTimeout(context.Background(), a.config.StopTimeout)
+	defer cancel()
+	var failed error
+	for i := len(parts) - 1; i >= 0; i-- {
+		if parts[i].Stop == nil {
+			continue
+		}
+		if err := parts[i].Stop(ctx); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("stop %s: %w", parts[i].Name, err))
+		}
+	}
+	return failed
+}

@@ -1,0 +1,116 @@
+package modelserver
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"triptych/shared/failure"
+	"triptych/shared/modelconfig"
+)
+
+// Repository is a set of folders with models in them, in Triton's layout.
+// Safe for concurrent use: it keeps nothing.
+type Repository struct {
+	folders []string
+}
+
+// Entry is one model as the repository has it. Err says why its configuration
+// can't be used; then Document is nil.
+type Entry struct {
+	Name      string
+	Directory string
+	Document  *modelconfig.Document
+	Err       error
+}
+
+// NewRepository names the folders; each must be one.
+func NewRepository(folders ...string) (*Repository, error) {
+	if len(folders) == 0 {
+		return nil, failure.New(failure.Invalid, "no model repository is given (--model-repository)")
+	}
+	for _, f := range folders {
+		info, err := os.Stat(f)
+		if err != nil {
+			return nil, failure.Wrap(err, failure.Invalid, "model repository %q can't be read", f)
+		}
+		if !info.IsDir() {
+			return nil, failure.New(failure.Invalid, "model repository %q is not a folder", f)
+		}
+	}
+	return &Repository{folders: folders}, nil
+}
+
+// Scan reads every model's configuration, sorted by name. Hidden entries and
+// plain files are passed over. A name that two folders have is an error of that
+// model.
+func (r *Repository) Scan() ([]Entry, error) {
+	found := map[string]string{}
+	twice := map[string]bool{}
+	for _, folder := range r.folders {
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			return nil, failure.Wrap(err, failure.Unavailable, "model repository %q can't be read", folder)
+		}
+		for _, e := range entries {
+			path := filepath.Join(folder, e.Name())
+			if info, err := os.Stat(path); err != nil || !info.IsDir() || hidden(e.Name()) {
+				continue
+			}
+			twice[e.Name()] = found[e.Name()] != ""
+			found[e.Name()] = path
+		}
+	}
+	models := make([]Entry, 0, len(found))
+	for name, directory := range found {
+		if twice[name] {
+			models = append(models, Entry{Name: name, Directory: directory, Err: failure.New(failure.Conflict, "model %q is in more than one repository", name)})
+			continue
+		}
+		models = append(models, read(name, directory))
+	}
+	slices.SortFunc(models, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	return models, nil
+}
+
+// Find reads one model's configuration; NotFound when no folder has it.
+func (r *Repository) Find(name string) (Entry, error) {
+	entries, err := r.Scan()
+	if err != nil {
+		return Entry{}, err
+	}
+	for _, e := range entries {
+		if e.Name == name {
+			return e, nil
+		}
+	}
+	return Entry{}, failure.New(failure.NotFound, "model %q is not in the repository", name)
+}
+
+func read(name, directory string) Entry {
+	document, err := modelconfig.Read(directory)
+	if err != nil {
+		return Entry{Name: name, Directory: directory, Err: err}
+	}
+	return Entry{Name: name, Directory: directory, Document: document}
+}
+
+// hidden names are what tools leave behind: .git, ..data, lost+found.
+func hidden(name string) bool {
+	return strings.HasPrefix(name, ".") || name == "lost+found"
+}
+
+// versionsToLoad is what the version policy picks. A model without version
+// folders has the one version 1: backends that need files then say so.
+func versionsToLoad(e Entry) ([]int64, error) {
+	there, err := modelconfig.Versions(e.Directory)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, failure.Wrap(err, failure.Unavailable, "the folder of model %q can't be read", e.Name)
+	}
+	if len(there) == 0 {
+		there = []int64{1}
+	}
+	return modelconfig.Wanted(e.Document.Config.GetVersionPolicy(), there), nil
+}

@@ -1,0 +1,105 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"triptych/shared/admin"
+	"triptych/shared/config"
+	"triptych/shared/failure"
+	"triptych/shared/modelserver"
+	"triptych/shared/telemetry"
+)
+
+// The exit statuses of a service.
+const (
+	statusOK     = 0
+	statusFailed = 1
+	statusUsage  = 2
+)
+
+// Process is what a program gets from its system.
+type Process struct {
+	Args    []string // without the program's name
+	Environ []string
+	Stdout  io.Writer
+	Stderr  io.Writer
+}
+
+// commands are the flags that make a service do something else than serve.
+type commands struct {
+	version, healthcheck bool
+}
+
+func (c *commands) RegisterFlags(fs *pflag.FlagSet) {
+	fs.BoolVar(&c.version, "version", false, "Print the version and end.")
+	fs.BoolVar(&c.healthcheck, "healthcheck", false, "Ask the service that runs here whether it is ready, and end with status 0 when it is.")
+}
+
+func (c *commands) Validate() error { return nil }
+
+// Main is the main function of a service: it reads the settings, then runs it
+// until SIGTERM or an interrupt. It returns the exit status.
+func Main(p Process, name, summary string, cfg *Config, own config.Section, run func(ctx context.Context, logs io.Writer) error) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	var do commands
+	warnings, err := config.Parse(name, summary, p.Args, p.Environ, p.Stderr, cfg, own, &do)
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		return statusOK
+	case err != nil:
+		fmt.Fprintf(p.Stderr, "%s: %s\n", name, text(err))
+		return statusUsage
+	case do.version:
+		fmt.Fprintln(p.Stdout, name, telemetry.Version())
+		return statusOK
+	case do.healthcheck:
+		return report(p, name, admin.Check(ctx, cfg.Admin))
+	}
+	for _, w := range warnings {
+		fmt.Fprintf(p.Stderr, "%s: %s is set, but no flag goes by it\n", name, w)
+	}
+	return report(p, name, run(ctx, p.Stderr))
+}
+
+func report(p Process, name string, err error) int {
+	if err == nil {
+		return statusOK
+	}
+	fmt.Fprintf(p.Stderr, "%s: %s\n", name, text(err))
+	return statusFailed
+}
+
+// text is the whole of an error: the one who started a program may see causes.
+func text(err error) string {
+	var f *failure.Error
+	if errors.As(err, &f) && f.Cause == nil {
+		return f.Message
+	}
+	return err.Error()
+}
+
+// RunBackend runs a stage that serves one backend until ctx ends.
+func RunBackend(ctx context.Context, name string, cfg Config, logs io.Writer, make func(*telemetry.Telemetry) (modelserver.Backend, error)) error {
+	s, err := New(ctx, name, cfg, logs)
+	if err != nil {
+		return err
+	}
+	backend, err := make(s.Telemetry)
+	if err != nil {
+		return err
+	}
+	if err := s.Serve(backend); err != nil {
+		return err
+	}
+	return s.Run(ctx, s.Service, func() {
+		s.Telemetry.Logger.Info("serving", "grpc", s.GRPCAddress(), "admin", s.AdminAddress())
+	})
+}

@@ -1,0 +1,109 @@
+package stage
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"triptych/proto/inference"
+	"triptych/shared/admin"
+	"triptych/shared/app"
+	"triptych/shared/failure"
+	"triptych/shared/modelserver"
+	"triptych/shared/rpc"
+	"triptych/shared/telemetry"
+)
+
+// Stage is one service. Make it, give it backends, run it once.
+type Stage struct {
+	Telemetry *telemetry.Telemetry
+	// Registry and Service are the stage's own models; nil before Serve.
+	Registry *modelserver.Registry
+	Service  *modelserver.Service
+
+	name   string
+	config Config
+	app    *app.App
+	grpc   *rpc.Server
+	admin  *admin.Server
+	loads  loader
+	extra  []app.Part
+}
+
+// New makes a stage without models. Logs go to logs.
+func New(ctx context.Context, name string, cfg Config, logs io.Writer) (*Stage, error) {
+	tel, err := telemetry.New(ctx, name, cfg.Telemetry, logs)
+	if err != nil {
+		return nil, err
+	}
+	s := &Stage{Telemetry: tel, name: name, config: cfg, app: app.New(cfg.App, tel.Logger)}
+	s.grpc = rpc.NewServer(cfg.GRPCAddress, cfg.RPC, tel)
+	s.admin = admin.New(cfg.Admin, admin.Health{Live: func() error { return nil }, Ready: s.Ready}, tel)
+	return s, nil
+}
+
+// Serve gives the stage the models of the repository that one of the backends
+// claims. They are loaded when the stage runs.
+func (s *Stage) Serve(backends ...modelserver.Backend) error {
+	repository, err := modelserver.NewRepository(s.config.Repository...)
+	if err != nil {
+		return err
+	}
+	s.Registry, err = modelserver.NewRegistry(repository, s.Telemetry, backends...)
+	if err != nil {
+		return err
+	}
+	info := modelserver.Info{Name: "triptych-" + s.name, Version: telemetry.Version()}
+	s.Service = modelserver.NewService(info, s.Registry, s.config.ModelControl == controlExplicit)
+	return nil
+}
+
+// Add gives the stage a part of its own. Parts start in the order in which they
+// were added, after the models and before the gRPC port, and stop in reverse.
+func (s *Stage) Add(part app.Part) { s.extra = append(s.extra, part) }
+
+// GRPCAddress is where the stage listens once it runs.
+func (s *Stage) GRPCAddress() string { return s.grpc.Address() }
+
+// AdminAddress is where the stage's admin port listens once it runs.
+func (s *Stage) AdminAddress() string { return s.admin.Address() }
+
+// Draining tells whether the stage is about to end.
+func (s *Stage) Draining() bool { return s.app.Draining() }
+
+// Ready says why no traffic should be sent here; nil when it should.
+func (s *Stage) Ready() error {
+	if s.app.Draining() {
+		return failure.New(failure.Unavailable, "draining")
+	}
+	return s.Registry.EverReady()
+}
+
+// Run serves until ctx ends; server is what answers the gRPC port: the stage's
+// own Service, or what is built on it. Parts start in this order and stop in
+// reverse: telemetry, admin port, models, added parts, gRPC port. The ports are
+// open before the models are loaded; started is called then.
+func (s *Stage) Run(ctx context.Context, server inference.GRPCInferenceServiceServer, started func()) error {
+	inference.RegisterGRPCInferenceServiceServer(s.grpc, server)
+	parts := []app.Part{
+		{Name: "telemetry", Stop: s.flush},
+		s.admin.Part("admin port"),
+		{Name: "models", Start: s.load, Stop: s.unload},
+	}
+	parts = append(parts, s.extra...)
+	return s.app.Run(ctx, started, append(parts, s.grpc.Part("gRPC port"))...)
+}
+
+// flushTimeout bounds the sending of the last spans. It is not taken from the
+// time of the other parts, which may be used up.
+const flushTimeout = 3 * time.Second
+
+func (s *Stage) flush(context.Context) error {
+	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+	defer cancel()
+	if err := s.Telemetry.Shutdown(ctx); err != nil {
+		// Spans that a collector does not take are no reason to end badly.
+		s.Telemetry.Logger.Warn("the last traces were not sent", "error", err)
+	}
+	return nil
+}

@@ -1,0 +1,36 @@
+##@ Run it
+
+# Without libjpeg-turbo and libwebp the tag selects the pure Go decoders. Expanded late, so that
+# `make setup build` sees what setup installed.
+TAGS = $(shell pkg-config --exists libjpeg libwebp 2>/dev/null || echo portable)
+
+LDFLAGS = -s -w -X triptych/shared/telemetry.version=$(VERSION)
+
+.PHONY: setup
+setup: ## Install what the build needs: C libraries, ONNX Runtime (once, by checksum)
+	@tools/setup.sh
+	@tools/onnxruntime.sh
+
+.PHONY: build
+build: ## Build every binary into bin/
+	@mkdir -p bin
+	@for pair in $(BINARIES); do \
+		echo "build bin/$${pair%%=*}"; \
+		go build -trimpath -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o "bin/$${pair%%=*}" "$${pair#*=}"; \
+	done
+
+.PHONY: demo
+demo: setup build ## Classify real photographs through all four services, show one trace
+	@tools/demo.sh
+
+.PHONY: up
+up: setup build ## Run all four services in one process until interrupted
+	@exec bin/triptych up
+
+.PHONY: bench
+bench: setup ## Run the Go benchmarks of every module
+	@go test -run '^$$' -bench . -benchmem -tags '$(TAGS)' $(PACKAGES)
+
+.PHONY: clean
+clean: ## Remove bin/ and coverage/; the cache of fetched libraries stays
+	rm -rf bin coverage

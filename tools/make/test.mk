@@ -1,0 +1,27 @@
+PACKAGES = $(MODULES:%=./%/...)
+
+##@ Check it
+
+.PHONY: test
+test: setup $(TOOLS)/gotestsum ## Run every module's tests with the race detector
+	@cd tools && GOWORK=off go test ./...
+	@$(TOOLS)/gotestsum --format pkgname -- -race -timeout 10m -tags '$(TAGS)' $(PACKAGES)
+
+.PHONY: lint
+lint: lint-go lint-proto lint-shell lint-k8s ## Run every linter
+
+.PHONY: lint-go
+lint-go: $(TOOLS)/golangci-lint
+	@$(TOOLS)/golangci-lint run --build-tags '$(TAGS)' $(PACKAGES)
+
+.PHONY: lint-proto
+lint-proto: $(TOOLS)/buf
+	@cd proto && ../$(TOOLS)/buf lint
+
+.PHONY: lint-shell
+lint-shell:
+	@tools/shellcheck.sh
+
+.PHONY: lint-k8s
+lint-k8s: $(TOOLS)/kustomize $(TOOLS)/kubectl-validate $(TOOLS)/manifests
+	@tools/lint-k8s.sh

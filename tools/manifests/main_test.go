@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRun breaks one rule at a time in manifests that keep all of them.
+func TestRun(t *testing.T) {
+	good, err := os.ReadFile(filepath.Join("testdata", "good.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name, from, to string
+		output         string
+	}{
+		{"pods taken away early", "maxUnavailable: 0", "maxUnavailable: 1", "maxUnavailable is 1, not 0"},
+		{"killed while draining", "terminationGracePeriodSeconds: 45", "terminationGracePeriodSeconds: 30", "is killed after 30s but drains and stops for 35s"},
+		{"no drain", "value: 10s", "value: 0s", "TRIPTYCH_DRAIN_DELAY"},
+		{"liveness asks readiness", "path: /livez", "path: /readyz", "livenessProbe must ask /livez"},
+		{"no memory request", "memory: 256Mi", "ephemeral-storage: 256Mi", "requests no memory"},
+		{"garbage collected too late", "value: 900MiB", "value: 1GiB", "GOMEMLIMIT 1024 Mi leaves nothing"},
+		{"root", "runAsNonRoot: true", "runAsNonRoot: false", "may run as root"},
+		{"capabilities", "- ALL", "- NET_RAW", "more privileges than it needs"},
+		{"balanced by the cluster", "clusterIP: None", "clusterIP: 10.0.0.1", "headless is false"},
+		{"autoscaler of nothing", "name: scaled", "name: gone", "no HorizontalPodAutoscaler"},
+		{"autoscaler that cannot scale", "maxReplicas: 10", "maxReplicas: 2", "goes from 2 to 2"},
+		{"wrong signal", "name: nv_inference_pending_request_count", "name: cpu_of_something", "does not look at nv_inference_pending_request_count"},
+		{"no budget", "kind: PodDisruptionBudget", "kind: ConfigMap", "no PodDisruptionBudget"},
+		{"service gone", "kind: Deployment", "kind: StatefulSet", "no Deployment predictor"},
+		{"not YAML", "kind: Service", "kind: [", "manifests:"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			from, to := strings.ReplaceAll(test.from, "scaled", "predictor"), test.to
+			if !strings.Contains(string(good), from) {
+				t.Fatalf("nothing to break: no %q", from)
+			}
+			status, output := runOn(t, strings.ReplaceAll(string(good), from, to))
+			if status == 0 || !strings.Contains(output, test.output) {
+				t.Errorf("status %d, output has no %q:\n%s", status, test.output, output)
+			}
+		})
+	}
+	t.Run("good", func(t *testing.T) {
+		status, output := runOn(t, string(good))
+		if status != 0 || !strings.Contains(output, "objects in order") {
+			t.Errorf("status %d:\n%s", status, output)
+		}
+	})
+}
+
+func runOn(t *testing.T, manifests string) (int, string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "rendered.yaml")
+	if err := os.WriteFile(file, []byte(manifests), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var output bytes.Buffer
+	return run([]string{file}, &output, &output), output.String()
+}
