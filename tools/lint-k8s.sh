@@ -7,8 +7,8 @@ cd "$(dirname "$0")/.."
 # The newest release whose schema kubectl-validate carries inside.
 version=1.30
 
-rendered=$(mktemp -d)
-trap 'rm -rf "$rendered"' EXIT
+rendered=bin/k8s
+rm -rf "$rendered" && mkdir -p "$rendered"
 for folder in k8s/base k8s/overlays/*/; do
   [ -f "$folder/kustomization.yaml" ] || continue
   file="$rendered/$(basename "$folder").yaml"

@@ -9,7 +9,8 @@
 # wrong checksum is an error and never a reason to try the next source.
 set -euo pipefail
 
-readonly root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+readonly root
 readonly cache=${TRIPTYCH_CACHE:-$root/.cache}/onnxruntime
 
 # The Go binding speaks API version 24, which begins with ONNX Runtime 1.24.
@@ -103,7 +104,7 @@ install() {
   say "installed $(du -h "$target/libonnxruntime.so" | cut -f1) as $target/libonnxruntime.so"
 }
 
-arch= sources="pypi npm github"
+arch='' sources="pypi npm github"
 while [ $# -gt 0 ]; do
   case $1 in
     --arch) arch=${2:?--arch needs x64 or arm64}; shift 2 ;;

@@ -3,7 +3,7 @@ package postprocess
 import (
 	"github.com/spf13/pflag"
 
-	"triptych/shared/failure"
+	"triptych/shared/config"
 )
 
 // defaultMaxTopK lets a request ask for every class of ImageNet, and keeps the
@@ -17,19 +17,20 @@ type Config struct {
 	MaxTopK int
 }
 
+var _ config.Section = (*Config)(nil)
+
 // DefaultConfig is the configuration that needs no choice.
 func DefaultConfig() Config { return Config{MaxTopK: defaultMaxTopK} }
 
-// RegisterFlags adds a flag for each setting; the present values are the
-// defaults.
-func (c *Config) RegisterFlags(flags *pflag.FlagSet) {
-	flags.IntVar(&c.MaxTopK, "max-top-k", c.MaxTopK, "greatest number of classes that an answer may list for one image")
+// RegisterFlags implements config.Section.
+func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
+	fs.IntVar(&c.MaxTopK, "max-top-k", c.MaxTopK, "Greatest number of classes that an answer may list for one image.")
 }
 
-// Validate names the flag whose value can't be used.
+// Validate implements config.Section.
 func (c *Config) Validate() error {
 	if c.MaxTopK < 1 {
-		return failure.New(failure.Invalid, "--max-top-k is %d, must be 1 or more", c.MaxTopK)
+		return config.Wrong("max-top-k", "is %d, must be 1 or more", c.MaxTopK)
 	}
 	return nil
 }

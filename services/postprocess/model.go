@@ -91,7 +91,7 @@ func (m *model) infer(ctx context.Context, req *inference.ModelInferRequest, beg
 		return nil, modelserver.Timing{}, err
 	}
 	m.describe(trace.SpanFromContext(ctx), rows, k)
-	scratch := m.pool.Get().(*scratch) //nolint:forcetypeassert // the pool holds nothing else
+	scratch := m.pool.Get().(*scratch)
 	defer m.pool.Put(scratch)
 
 	picking := time.Now()

@@ -31,24 +31,42 @@ func TestInfer(t *testing.T) {
 		req    *inference.ModelInferRequest
 		want   []string
 	}{
-		{"softmax", threeClasses, threeLabels, request(0, math.Log(2), 0),
-			[]string{"LABEL BYTES [1,2] bee ant", "SCORE FP32 [1,2] 0.5 0.25", "CLASS INT32 [1,2] 1 0"}},
-		{"batch", threeClasses, threeLabels, request(1, 1, inf, 0, -inf, 0),
-			[]string{"LABEL BYTES [2,2] cat ant ant cat", "SCORE FP32 [2,2] 1 0 0.5 0.5", "CLASS INT32 [2,2] 2 0 0 2"}},
-		{"sigmoid, other labels", threeClasses + ` parameters [ { key: "activation" value { string_value: "sigmoid" } } ]`, "\ufeffx:1\r\ny, z\r\nÄ\r\n\r\n", request(nan, 0, 60),
-			[]string{"LABEL BYTES [1,2] Ä y, z", "SCORE FP32 [1,2] 1 0.5", "CLASS INT32 [1,2] 2 1"}},
-		{"none", threeClasses + ` parameters [ { key: "activation" value { string_value: "none" } } ]`, threeLabels, request(nan, -inf, inf),
-			[]string{"LABEL BYTES [1,2] cat bee", "SCORE FP32 [1,2] +Inf -Inf", "CLASS INT32 [1,2] 2 1"}},
-		{"labels offset", threeClasses + ` parameters [ { key: "labels_offset" value { string_value: "1" } } ]`, "background\n" + threeLabels, request(0, 90, 0),
-			[]string{"LABEL BYTES [1,2] bee ant", "SCORE FP32 [1,2] 1 8.194e-40", "CLASS INT32 [1,2] 1 0"}},
-		{"top_k is free", strings.ReplaceAll(threeClasses, "[ 2 ]", "[ -1 ]"), threeLabels, request(3, 2, 1),
-			[]string{"LABEL BYTES [1,3] ant bee cat", "SCORE FP32 [1,3] 0.6652 0.2447 0.09003", "CLASS INT32 [1,3] 0 1 2"}},
-		{"top_k of the model", strings.ReplaceAll(threeClasses, "[ 2 ]", "[ -1 ]") + ` parameters [ { key: "top_k" value { string_value: "1" } } ]`, threeLabels, request(3, 2, 1),
-			[]string{"LABEL BYTES [1,1] ant", "SCORE FP32 [1,1] 0.6652", "CLASS INT32 [1,1] 0"}},
-		{"one output", `name: "post" max_batch_size: 4 input [ { name: "logits" data_type: TYPE_FP32 dims: [ 3 ] } ] output [ { name: "best" data_type: TYPE_INT32 dims: [ 1 ] } ]`, "", request(1, 2, 3, 3, 2, 1),
-			[]string{"best INT32 [2,1] 2 0"}},
-		{"without a batch dimension", `name: "post" input [ { name: "logits" data_type: TYPE_FP32 dims: [ 1, 3, 1 ] } ] output [ { name: "best" data_type: TYPE_INT32 dims: [ 1, 2 ] } ]`, "", request(1, 2, 3),
-			[]string{"best INT32 [1,2] 2 1"}},
+		{
+			"softmax", threeClasses, threeLabels, request(0, math.Log(2), 0),
+			[]string{"LABEL BYTES [1,2] bee ant", "SCORE FP32 [1,2] 0.5 0.25", "CLASS INT32 [1,2] 1 0"},
+		},
+		{
+			"batch", threeClasses, threeLabels, request(1, 1, inf, 0, -inf, 0),
+			[]string{"LABEL BYTES [2,2] cat ant ant cat", "SCORE FP32 [2,2] 1 0 0.5 0.5", "CLASS INT32 [2,2] 2 0 0 2"},
+		},
+		{
+			"sigmoid, other labels", threeClasses + ` parameters [ { key: "activation" value { string_value: "sigmoid" } } ]`, "\ufeffx:1\r\ny, z\r\nÄ\r\n\r\n", request(nan, 0, 60),
+			[]string{"LABEL BYTES [1,2] Ä y, z", "SCORE FP32 [1,2] 1 0.5", "CLASS INT32 [1,2] 2 1"},
+		},
+		{
+			"none", threeClasses + ` parameters [ { key: "activation" value { string_value: "none" } } ]`, threeLabels, request(nan, -inf, inf),
+			[]string{"LABEL BYTES [1,2] cat bee", "SCORE FP32 [1,2] +Inf -Inf", "CLASS INT32 [1,2] 2 1"},
+		},
+		{
+			"labels offset", threeClasses + ` parameters [ { key: "labels_offset" value { string_value: "1" } } ]`, "background\n" + threeLabels, request(0, 90, 0),
+			[]string{"LABEL BYTES [1,2] bee ant", "SCORE FP32 [1,2] 1 8.194e-40", "CLASS INT32 [1,2] 1 0"},
+		},
+		{
+			"top_k is free", strings.ReplaceAll(threeClasses, "[ 2 ]", "[ -1 ]"), threeLabels, request(3, 2, 1),
+			[]string{"LABEL BYTES [1,3] ant bee cat", "SCORE FP32 [1,3] 0.6652 0.2447 0.09003", "CLASS INT32 [1,3] 0 1 2"},
+		},
+		{
+			"top_k of the model", strings.ReplaceAll(threeClasses, "[ 2 ]", "[ -1 ]") + ` parameters [ { key: "top_k" value { string_value: "1" } } ]`, threeLabels, request(3, 2, 1),
+			[]string{"LABEL BYTES [1,1] ant", "SCORE FP32 [1,1] 0.6652", "CLASS INT32 [1,1] 0"},
+		},
+		{
+			"one output", `name: "post" max_batch_size: 4 input [ { name: "logits" data_type: TYPE_FP32 dims: [ 3 ] } ] output [ { name: "best" data_type: TYPE_INT32 dims: [ 1 ] } ]`, "", request(1, 2, 3, 3, 2, 1),
+			[]string{"best INT32 [2,1] 2 0"},
+		},
+		{
+			"without a batch dimension", `name: "post" input [ { name: "logits" data_type: TYPE_FP32 dims: [ 1, 3, 1 ] } ] output [ { name: "best" data_type: TYPE_INT32 dims: [ 1, 2 ] } ]`, "", request(1, 2, 3),
+			[]string{"best INT32 [1,2] 2 1"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

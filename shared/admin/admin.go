@@ -53,7 +53,11 @@ type Health struct {
 // Server is the admin port.
 type Server struct {
 	*app.HTTPServer
+	mux *http.ServeMux
 }
+
+// Handle adds a route. Call it before the server starts.
+func (s *Server) Handle(pattern string, handler http.Handler) { s.mux.Handle(pattern, handler) }
 
 // New makes the server.
 func New(cfg Config, health Health, tel *telemetry.Telemetry) *Server {
@@ -67,7 +71,8 @@ func New(cfg Config, health Health, tel *telemetry.Telemetry) *Server {
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return &Server{app.NewHTTPServer(cfg.Address, &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute})}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+	return &Server{app.NewHTTPServer(cfg.Address, server), mux}
 }
 
 func probe(check func() error) http.HandlerFunc {

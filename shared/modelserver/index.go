@@ -13,12 +13,12 @@ import (
 func (r *Registry) find(name, number string) (*version, error) {
 	m := r.get(name)
 	if m == nil {
-		return nil, failure.New(failure.NotFound, "unknown model %q", shorten(name))
+		return nil, failure.New(failure.NotFound, "unknown model %q", Shorten(name))
 	}
 	if number != "" {
 		n, ok := modelconfig.ParseVersion(number)
 		if !ok {
-			return nil, failure.New(failure.Invalid, "version %q of model %q is not a whole number above 0", shorten(number), name)
+			return nil, failure.New(failure.Invalid, "version %q of model %q is not a whole number above 0", Shorten(number), name)
 		}
 		if v := m.versions[n]; v != nil {
 			return v, nil
@@ -45,8 +45,8 @@ func notReady(name, reason string) error {
 	return failure.New(failure.Unavailable, "model %q is not ready: %s", name, reason)
 }
 
-// shorten keeps a hostile name from filling a message.
-func shorten(s string) string {
+// Shorten keeps a hostile name from filling a message.
+func Shorten(s string) string {
 	const most = 128
 	if len(s) > most {
 		return s[:most] + "..."
@@ -87,7 +87,7 @@ func (r *Registry) Ready() error {
 		return failure.New(failure.Unavailable, "models are loading")
 	}
 	for _, m := range r.Index(false) {
-		if m.GetState() != string(Ready) && m.GetReason() != unloaded {
+		if m.GetState() != string(Ready) && m.GetReason() != Unloaded {
 			return failure.New(failure.Unavailable, "model %q is %s: %s", m.GetName(), m.GetState(), m.GetReason())
 		}
 	}
@@ -112,3 +112,6 @@ func (r *Registry) EverReady() error {
 	}
 	return err
 }
+
+// Has tells whether the registry knows a model of this name.
+func (r *Registry) Has(name string) bool { return r.get(name) != nil }

@@ -99,7 +99,7 @@ func (s *Service) ModelStatistics(_ context.Context, req *inference.ModelStatist
 		return resp, nil
 	}
 	if req.GetName() != "" && s.registry.get(req.GetName()) == nil {
-		return nil, failure.New(failure.NotFound, "unknown model %q", shorten(req.GetName()))
+		return nil, failure.New(failure.NotFound, "unknown model %q", Shorten(req.GetName()))
 	}
 	s.registry.each(func(name string, v *version) {
 		if state, _ := v.status(); state == Ready && (req.GetName() == "" || req.GetName() == name) {

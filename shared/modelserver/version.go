@@ -22,8 +22,8 @@ const (
 	Unavailable State = "UNAVAILABLE"
 )
 
-// unloaded is the reason of a version that was taken out of service on purpose.
-const unloaded = "unloaded"
+// Unloaded is the reason of a version that was taken out of service on purpose.
+const Unloaded = "unloaded"
 
 // version is one version of a model. A version that is READY has a model; calls
 // hold it while they run, so that it is closed only when none is left.
@@ -108,7 +108,7 @@ func (v *version) retire(ctx context.Context) error {
 		v.mu.Unlock()
 		return nil
 	}
-	v.state, v.reason = Unloading, unloaded
+	v.state, v.reason = Unloading, Unloaded
 	if v.holders == 0 {
 		close(v.idle)
 	}

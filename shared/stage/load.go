@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -40,5 +41,9 @@ func (s *Stage) load(context.Context) error {
 func (s *Stage) unload(ctx context.Context) error {
 	s.loads.cancel()
 	<-s.loads.done
-	return s.Registry.Close(ctx)
+	err := s.Registry.Close(ctx)
+	for _, c := range s.closes {
+		err = errors.Join(err, c.Close())
+	}
+	return err
 }

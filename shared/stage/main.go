@@ -86,20 +86,18 @@ func text(err error) string {
 	return err.Error()
 }
 
-// RunBackend runs a stage that serves one backend until ctx ends.
-func RunBackend(ctx context.Context, name string, cfg Config, logs io.Writer, make func(*telemetry.Telemetry) (modelserver.Backend, error)) error {
+// NewWithBackend makes a stage that serves the models of one backend.
+func NewWithBackend(ctx context.Context, name string, cfg Config, logs io.Writer, backend func(*telemetry.Telemetry) (modelserver.Backend, error)) (*Stage, error) {
 	s, err := New(ctx, name, cfg, logs)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	backend, err := make(s.Telemetry)
+	b, err := backend(s.Telemetry)
+	if err == nil {
+		err = s.Serve(b)
+	}
 	if err != nil {
-		return err
+		return nil, errors.Join(err, s.Telemetry.Shutdown(ctx))
 	}
-	if err := s.Serve(backend); err != nil {
-		return err
-	}
-	return s.Run(ctx, s.Service, func() {
-		s.Telemetry.Logger.Info("serving", "grpc", s.GRPCAddress(), "admin", s.AdminAddress())
-	})
+	return s, nil
 }

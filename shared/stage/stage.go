@@ -3,6 +3,7 @@ package stage
 import (
 	"context"
 	"io"
+	"net/http"
 	"time"
 
 	"triptych/proto/inference"
@@ -28,6 +29,8 @@ type Stage struct {
 	admin  *admin.Server
 	loads  loader
 	extra  []app.Part
+	ready  []func() error
+	closes []io.Closer // backends with something of their own to give back
 }
 
 // New makes a stage without models. Logs go to logs.
@@ -43,7 +46,8 @@ func New(ctx context.Context, name string, cfg Config, logs io.Writer) (*Stage, 
 }
 
 // Serve gives the stage the models of the repository that one of the backends
-// claims. They are loaded when the stage runs.
+// claims. They are loaded when the stage runs. A backend that is an io.Closer is
+// closed when its models are.
 func (s *Stage) Serve(backends ...modelserver.Backend) error {
 	repository, err := modelserver.NewRepository(s.config.Repository...)
 	if err != nil {
@@ -55,6 +59,11 @@ func (s *Stage) Serve(backends ...modelserver.Backend) error {
 	}
 	info := modelserver.Info{Name: "triptych-" + s.name, Version: telemetry.Version()}
 	s.Service = modelserver.NewService(info, s.Registry, s.config.ModelControl == controlExplicit)
+	for _, b := range backends {
+		if c, ok := b.(io.Closer); ok {
+			s.closes = append(s.closes, c)
+		}
+	}
 	return nil
 }
 
@@ -62,19 +71,27 @@ func (s *Stage) Serve(backends ...modelserver.Backend) error {
 // were added, after the models and before the gRPC port, and stop in reverse.
 func (s *Stage) Add(part app.Part) { s.extra = append(s.extra, part) }
 
+// Require makes readiness ask check too, beside the models.
+func (s *Stage) Require(check func() error) { s.ready = append(s.ready, check) }
+
+// Handle adds a route to the admin port.
+func (s *Stage) Handle(pattern string, handler http.Handler) { s.admin.Handle(pattern, handler) }
+
 // GRPCAddress is where the stage listens once it runs.
 func (s *Stage) GRPCAddress() string { return s.grpc.Address() }
 
 // AdminAddress is where the stage's admin port listens once it runs.
 func (s *Stage) AdminAddress() string { return s.admin.Address() }
 
-// Draining tells whether the stage is about to end.
-func (s *Stage) Draining() bool { return s.app.Draining() }
-
 // Ready says why no traffic should be sent here; nil when it should.
 func (s *Stage) Ready() error {
 	if s.app.Draining() {
 		return failure.New(failure.Unavailable, "draining")
+	}
+	for _, check := range s.ready {
+		if err := check(); err != nil {
+			return err
+		}
 	}
 	return s.Registry.EverReady()
 }
@@ -91,7 +108,10 @@ func (s *Stage) Run(ctx context.Context, server inference.GRPCInferenceServiceSe
 		{Name: "models", Start: s.load, Stop: s.unload},
 	}
 	parts = append(parts, s.extra...)
-	return s.app.Run(ctx, started, append(parts, s.grpc.Part("gRPC port"))...)
+	return s.app.Run(ctx, func() {
+		s.Telemetry.Logger.Info("serving", "grpc", s.GRPCAddress(), "admin", s.AdminAddress())
+		started()
+	}, append(parts, s.grpc.Part("gRPC port"))...)
 }
 
 // flushTimeout bounds the sending of the last spans. It is not taken from the

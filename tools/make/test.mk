@@ -13,6 +13,7 @@ lint: lint-go lint-proto lint-shell lint-k8s ## Run every linter
 .PHONY: lint-go
 lint-go: $(TOOLS)/golangci-lint
 	@$(TOOLS)/golangci-lint run --build-tags '$(TAGS)' $(PACKAGES)
+	@cd tools && GOWORK=off ../$(TOOLS)/golangci-lint run ./...
 
 .PHONY: lint-proto
 lint-proto: $(TOOLS)/buf

@@ -33,6 +33,7 @@ fix-fmt: $(TOOLS)/golangci-lint ## ... format them
 verify-versions: $(TOOLS)/versions ## Modules agree on the version of everything they share
 	@$(TOOLS)/versions $(MODULES) || { echo "run make fix-versions" >&2; exit 1; }
 fix-versions: ## ... raise each to the highest
+	@$(MAKE) fix-tidy
 	@go work sync
 	@$(MAKE) fix-tidy
 

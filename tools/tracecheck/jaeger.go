@@ -41,7 +41,7 @@ func fetch(ctx context.Context, server, id string) ([]span, error) {
 	if err != nil {
 		return nil, err
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := new(http.Client).Do(request)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"triptych/cli/client"
+	"triptych/cli/style"
+	"triptych/cli/table"
+	"triptych/cli/traces"
+	"triptych/cli/waterfall"
+	"triptych/shared/failure"
+)
+
+// classifyFlags are the flags of triptych classify.
+type classifyFlags struct {
+	serverFlags
+	model  string
+	top    int
+	trace  bool
+	traces string
+}
+
+// classified is what came of one file.
+type classified struct {
+	File   string         `json:"file"`
+	Answer *client.Answer `json:"answer,omitempty"`
+	Error  string         `json:"error,omitempty"`
+}
+
+// traceWait bounds how long a trace is waited for.
+const traceWait = 5 * time.Second
+
+func newClassify(streams Streams) *cobra.Command {
+	var flags classifyFlags
+	cmd := &cobra.Command{
+		Use:   "classify FILE...",
+		Short: "Classify images, and show where the time of the last one went",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			c, err := flags.client()
+			if err != nil {
+				return err
+			}
+			results := classifyAll(cmd.Context(), c, flags, files)
+			if err := flags.write(cmd.Context(), streams, results); err != nil {
+				return err
+			}
+			return failed(results)
+		},
+	}
+	flags.register(cmd)
+	cmd.Flags().StringVar(&flags.model, "model", "classify", "The model, an ensemble of image bytes to labels")
+	cmd.Flags().IntVar(&flags.top, "top", 3, "How many labels")
+	cmd.Flags().BoolVar(&flags.trace, "trace", true, "Draw the trace of the last image")
+	cmd.Flags().StringVar(&flags.traces, "traces", "", "Where traces are read, a URL that answers Jaeger's /api/traces (default: the admin port of triptych up, then Jaeger, on the gateway's host)")
+	return cmd
+}
+
+func classifyAll(ctx context.Context, c *client.Client, flags classifyFlags, files []string) []classified {
+	results := make([]classified, len(files))
+	for i, file := range files {
+		results[i].File = file
+		answer, err := classifyFile(ctx, c, flags, file)
+		if err != nil {
+			results[i].Error = explain(err)
+			continue
+		}
+		results[i].Answer = &answer
+	}
+	return results
+}
+
+func classifyFile(ctx context.Context, c *client.Client, flags classifyFlags, file string) (client.Answer, error) {
+	image, err := os.ReadFile(file)
+	if err != nil {
+		return client.Answer{}, failure.Wrap(err, failure.Invalid, "%s can't be read", file)
+	}
+	return c.Classify(ctx, flags.model, flags.top, image)
+}
+
+func (f *classifyFlags) write(ctx context.Context, streams Streams, results []classified) error {
+	if f.output == "json" {
+		return json.NewEncoder(streams.Out).Encode(results)
+	}
+	s := style.For(streams.Out)
+	if err := writeResults(streams, s, results); err != nil {
+		return err
+	}
+	id := lastTrace(results)
+	if !f.trace || id == "" {
+		return nil
+	}
+	t, err := f.readTrace(ctx, id)
+	if err != nil {
+		// The answers are there; the trace is a courtesy.
+		fmt.Fprintf(streams.Err, "no trace to draw: %s\n", explain(err))
+		return nil
+	}
+	fmt.Fprintln(streams.Out)
+	return waterfall.Write(streams.Out, t, s)
+}
+
+func writeResults(streams Streams, s style.Style, results []classified) error {
+	t := table.New(s, "IMAGE", "LABEL", "SCORE", "CLASS", "MS")
+	for _, r := range results {
+		name := filepath.Base(r.File)
+		if r.Answer == nil {
+			t.Row(table.Text(name), table.Cell{Text: r.Error, Color: style.Red}, table.Text(""), table.Text(""), table.Text(""))
+			continue
+		}
+		total := fmt.Sprintf("%.1f", r.Answer.Timings["total"])
+		for _, p := range r.Answer.Results[0].Predictions {
+			t.Row(table.Text(name), table.Text(p.Label), table.Cell{Text: fmt.Sprintf("%.4f", p.Score), Color: style.Green}, table.Text(strconv.Itoa(p.Class)), table.Text(total))
+			name, total = "", "" // once for each image
+		}
+	}
+	return t.Write(streams.Out)
+}
+
+func lastTrace(results []classified) string {
+	for i := len(results) - 1; i >= 0; i-- {
+		if results[i].Answer != nil {
+			return results[i].Answer.TraceID
+		}
+	}
+	return ""
+}
+
+// readTrace asks where it was told to, or the places where traces usually are.
+func (f *classifyFlags) readTrace(ctx context.Context, id string) (traces.Trace, error) {
+	ctx, cancel := context.WithTimeout(ctx, traceWait)
+	defer cancel()
+	var failed error
+	for _, base := range f.traceBases() {
+		t, err := traces.Wait(ctx, base, id)
+		if err == nil {
+			return t, nil
+		}
+		failed = errors.Join(failed, err)
+	}
+	return traces.Trace{}, failed
+}
+
+// jaegerPort is where Jaeger answers queries.
+const jaegerPort = 16686
+
+// adminOffset is how far the admin port is from the HTTP port by default.
+const adminOffset = 2
+
+func (f *classifyFlags) traceBases() []string {
+	if f.traces != "" {
+		return []string{f.traces}
+	}
+	u, err := url.Parse(f.server)
+	if err != nil {
+		return nil
+	}
+	var bases []string
+	if port, err := strconv.Atoi(u.Port()); err == nil {
+		bases = append(bases, "http://"+net.JoinHostPort(u.Hostname(), strconv.Itoa(port+adminOffset)))
+	}
+	return append(bases, "http://"+net.JoinHostPort(u.Hostname(), strconv.Itoa(jaegerPort)))
+}
+
+func failed(results []classified) error {
+	bad := 0
+	for _, r := range results {
+		if r.Answer == nil {
+			bad++
+		}
+	}
+	if bad == 0 {
+		return nil
+	}
+	return failure.New(failure.Invalid, "%d of %d images were not classified", bad, len(results))
+}

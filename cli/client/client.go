@@ -1,0 +1,125 @@
+// Package client speaks to a gateway over HTTP for the command line.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"triptych/shared/failure"
+)
+
+// maxAnswer bounds what is read of an answer.
+const maxAnswer = 16 << 20
+
+// Client calls one gateway. Safe for concurrent use.
+type Client struct {
+	base string
+	http *http.Client
+}
+
+// New makes a client of the gateway at a base URL.
+func New(base string, timeout time.Duration) (*Client, error) {
+	u, err := url.Parse(base)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, failure.New(failure.Invalid, "--server %q is not a URL such as http://127.0.0.1:8000", base)
+	}
+	return &Client{base: strings.TrimRight(base, "/"), http: &http.Client{Timeout: timeout}}, nil
+}
+
+// Prediction is one label.
+type Prediction struct {
+	Label string  `json:"label"`
+	Score float64 `json:"score"`
+	Class int     `json:"class"`
+}
+
+// Answer is what POST /v1/classify says of one image.
+type Answer struct {
+	Model struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+	} `json:"model"`
+	Results []struct {
+		Predictions []Prediction `json:"predictions"`
+	} `json:"results"`
+	RequestID string             `json:"request_id"`
+	TraceID   string             `json:"trace_id"`
+	Timings   map[string]float64 `json:"timings_ms"`
+}
+
+// Classify sends one image. Top is how many labels are wanted; 0 is the model's
+// default.
+func (c *Client) Classify(ctx context.Context, model string, top int, image []byte) (Answer, error) {
+	query := url.Values{"model": {model}}
+	if top > 0 {
+		query.Set("top_k", strconv.Itoa(top))
+	}
+	var answer Answer
+	err := c.post(ctx, "/v1/classify?"+query.Encode(), "application/octet-stream", image, &answer)
+	return answer, err
+}
+
+// Model is one row of the repository index.
+type Model struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	State   string `json:"state"`
+	Reason  string `json:"reason"`
+}
+
+// Models lists the models of all services.
+func (c *Client) Models(ctx context.Context) ([]Model, error) {
+	var models []Model
+	err := c.post(ctx, "/v2/repository/index", "application/json", []byte("{}"), &models)
+	return models, err
+}
+
+func (c *Client) post(ctx context.Context, path, contentType string, body []byte, answer any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", contentType)
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return unreachable(c.base, err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return failure.Wrap(err, failure.Unavailable, "the answer of %s broke off", c.base)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return refused(resp.Status, data)
+	}
+	if err := json.Unmarshal(data, answer); err != nil {
+		return failure.Wrap(err, failure.Internal, "the answer of %s is not what a gateway says", c.base)
+	}
+	return nil
+}
+
+func unreachable(base string, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return failure.Wrap(err, failure.Unavailable, "no gateway answers at %s (start one with: triptych up)", base)
+}
+
+// refused is the gateway's own word on why it did not answer.
+func refused(status string, body []byte) error {
+	var said struct {
+		Error string `json:"error"`
+	}
+	if err := json.Unmarshal(body, &said); err != nil || said.Error == "" {
+		return failure.New(failure.Internal, "the gateway answered %s", status)
+	}
+	return failure.New(failure.Invalid, "%s (%s)", said.Error, status)
+}

@@ -1,0 +1,46 @@
+// Package style colours text for terminals, and only for terminals.
+package style
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// Color is an ANSI colour.
+type Color string
+
+// The colours in use.
+const (
+	Red     Color = "31"
+	Green   Color = "32"
+	Yellow  Color = "33"
+	Blue    Color = "34"
+	Magenta Color = "35"
+	Cyan    Color = "36"
+)
+
+// Style colours text, or leaves it as it is.
+type Style struct{ enabled bool }
+
+// For is the style of an output: coloured when it is a terminal and the
+// environment does not object (https://no-color.org).
+func For(w io.Writer) Style {
+	f, ok := w.(*os.File)
+	_, objects := os.LookupEnv("NO_COLOR")
+	return Style{ok && !objects && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))}
+}
+
+// Paint colours text.
+func (s Style) Paint(c Color, text string) string { return s.wrap(string(c), text) }
+
+// Bold makes text bold.
+func (s Style) Bold(text string) string { return s.wrap("1", text) }
+
+func (s Style) wrap(code, text string) string {
+	if !s.enabled || code == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}

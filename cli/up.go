@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"triptych/cli/cluster"
+	"triptych/shared/config"
+	"triptych/shared/failure"
+)
+
+func newUp(streams Streams) *cobra.Command {
+	cfg := cluster.DefaultConfig()
+	cfg.Common.Repository = []string{defaultRepository()}
+	data := ""
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Run all services in one process",
+		Long: `Runs the gateway, preprocess, predictor and postprocess in one process, each on
+its own ports of loopback, with the last traces kept in memory. Writes one line
+that begins with "ready" to standard output when it can serve; logs go to
+standard error. Ends on SIGTERM or an interrupt.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := config.Validate(sections(&cfg)...); err != nil {
+				return err
+			}
+			if err := makeData(data); err != nil {
+				return err
+			}
+			err := cluster.Run(cmd.Context(), cfg, streams.Err, func(a cluster.Addresses) {
+				fmt.Fprintf(streams.Out, "ready http=http://%s grpc=%s admin=http://%s\n", a.HTTP, a.GRPC, a.Admin)
+			})
+			return known(err)
+		},
+	}
+	for _, s := range sections(&cfg) {
+		s.RegisterFlags(cmd.Flags())
+	}
+	cmd.Flags().StringVar(&data, "data-directory", "", "Folder for what outlives a restart; made when absent. Nothing needs it yet.")
+	hideUpstreams(cmd.Flags())
+	return cmd
+}
+
+func sections(c *cluster.Config) []config.Section {
+	return []config.Section{&c.Common, &c.Gateway, &c.Preprocess, &c.Predictor, &c.Postprocess}
+}
+
+// hideUpstreams leaves a flag usable that few need here: further services beside
+// the four.
+func hideUpstreams(fs *pflag.FlagSet) {
+	if f := fs.Lookup("upstreams"); f != nil {
+		f.Hidden = true
+	}
+}
+
+// defaultRepository is the folder models here, or the one that came with the
+// program.
+func defaultRepository() string {
+	const folder = "models"
+	if info, err := os.Stat(folder); err == nil && info.IsDir() {
+		return folder
+	}
+	if program, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(filepath.Dir(program)), folder)
+		if info, err := os.Stat(beside); err == nil && info.IsDir() {
+			return beside
+		}
+	}
+	return folder
+}
+
+func makeData(folder string) error {
+	if folder == "" {
+		return nil
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return failure.Wrap(err, failure.Invalid, "--data-directory %q can't be made", folder)
+	}
+	return nil
+}
+
+// known makes every end of the services a failure of running, not of the call.
+func known(err error) error {
+	var f *failure.Error
+	if err == nil || errors.As(err, &f) {
+		return err
+	}
+	return failure.Wrap(err, failure.Internal, "the services ended")
+}

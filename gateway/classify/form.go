@@ -1,0 +1,110 @@
+package classify
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"sync"
+
+	"triptych/shared/failure"
+)
+
+// maxFileName bounds the name of a file, which the answer repeats.
+const maxFileName = 255
+
+// form classifies the files of a form as they come in: while some are worked
+// on, the next is read, and never more than the bound are in hand. Results are
+// in the order of the files.
+func (a *API) form(r *http.Request, boundary string, q query) ([]*result, error) {
+	if boundary == "" {
+		return nil, failure.New(failure.Invalid, "the form has no boundary in its content type")
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	free := make(chan struct{}, a.cfg.Parallel)
+	var results []*result
+	reader := multipart.NewReader(r.Body, boundary)
+	for parts := 0; ; parts++ {
+		part, err := reader.NextRawPart()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, formFailure(err)
+		}
+		if parts == a.cfg.MaxFiles {
+			return nil, failure.New(failure.TooLarge, "the form has more than %d files", a.cfg.MaxFiles)
+		}
+		if part.FileName() == "" {
+			continue
+		}
+		done, element, err := a.file(part)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, done)
+		if done.err != nil {
+			continue
+		}
+		free <- struct{}{}
+		running.Go(func() {
+			defer func() { <-free }()
+			*done = *a.image(ctx, q, done.name, element)
+		})
+	}
+	running.Wait()
+	if len(results) == 0 {
+		return nil, failure.New(failure.Invalid, "the form has no file: send each image as a part with a file name")
+	}
+	return results, nil
+}
+
+// file reads one part. What is wrong with the file alone is in the result; an
+// error is the whole form's.
+func (a *API) file(part *multipart.Part) (*result, []byte, error) {
+	name := part.FileName()
+	if len(name) > maxFileName {
+		return nil, nil, failure.New(failure.Invalid, "the name of a file has more than %d bytes", maxFileName)
+	}
+	done := &result{name: strings.ToValidUTF8(name, "\uFFFD")}
+	source := &partReader{part: part}
+	element, err := readImage(source, -1, a.cfg.MaxImage)
+	if source.err != nil {
+		return nil, nil, formFailure(source.err)
+	}
+	done.err = err
+	return done, element, nil
+}
+
+// partReader remembers that it was the form that failed, not the file.
+type partReader struct {
+	part *multipart.Part
+	err  error
+}
+
+// Read implements io.Reader.
+func (r *partReader) Read(p []byte) (int, error) {
+	n, err := r.part.Read(p)
+	if err != nil && err != io.EOF {
+		r.err = err
+	}
+	return n, err
+}
+
+// formFailure keeps what the body's bounds said; the rest is a broken form.
+func formFailure(err error) error {
+	var known *failure.Error
+	switch {
+	case errors.As(err, &known):
+		return err
+	case errors.Is(err, multipart.ErrMessageTooLarge):
+		return failure.Wrap(err, failure.TooLarge, "the headers of a part of the form are too long")
+	default:
+		return failure.Wrap(err, failure.Invalid, "the form is not well formed")
+	}
+}

@@ -1,0 +1,33 @@
+// Package gateway is the front of the system: it takes requests over HTTP and
+// gRPC, runs ensembles, and routes everything else to the services behind it.
+package gateway
+
+import (
+	"github.com/spf13/pflag"
+
+	"triptych/gateway/front"
+	"triptych/gateway/upstream"
+	"triptych/shared/config"
+)
+
+// Config is what the gateway is told beside what every service is.
+type Config struct {
+	Front     front.Config
+	Upstreams upstream.Config
+}
+
+var _ config.Section = (*Config)(nil)
+
+// DefaultConfig serves on loopback and routes to nobody.
+func DefaultConfig() Config {
+	return Config{Front: front.DefaultConfig(), Upstreams: upstream.DefaultConfig()}
+}
+
+// RegisterFlags implements config.Section.
+func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
+	c.Front.RegisterFlags(fs)
+	c.Upstreams.RegisterFlags(fs)
+}
+
+// Validate implements config.Section.
+func (c *Config) Validate() error { return config.Validate(&c.Front, &c.Upstreams) }

@@ -1,0 +1,91 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"triptych/gateway/ensemble"
+	"triptych/gateway/front"
+	"triptych/gateway/router"
+	"triptych/gateway/upstream"
+	"triptych/shared/app"
+	"triptych/shared/modelserver"
+	"triptych/shared/stage"
+)
+
+// Gateway is the gateway, made and not yet running.
+type Gateway struct {
+	stage  *stage.Stage
+	router *router.Router
+	front  *front.Front
+	fleet  *upstream.Fleet
+}
+
+// New joins the gateway's parts. Logs go to logs.
+func New(ctx context.Context, common stage.Config, cfg Config, logs io.Writer) (*Gateway, error) {
+	s, err := stage.New(ctx, "gateway", common, logs)
+	if err != nil {
+		return nil, err
+	}
+	g := &Gateway{stage: s}
+	if err := g.join(common, cfg); err != nil {
+		return nil, errors.Join(err, s.Telemetry.Shutdown(ctx))
+	}
+	return g, nil
+}
+
+// join makes the parts, each from those before it: who is behind us, where a
+// request goes, what is served here, what listens.
+func (g *Gateway) join(common stage.Config, cfg Config) error {
+	repository, err := modelserver.NewRepository(common.Repository...)
+	if err != nil {
+		return err
+	}
+	if g.fleet, err = upstream.New(cfg.Upstreams, common.RPC, g.stage.Telemetry); err != nil {
+		return err
+	}
+	g.router = router.New(g.fleet, repository, g.stage.Telemetry)
+	if err := g.stage.Serve(ensemble.NewBackend(g.router, g.stage.Telemetry)); err != nil {
+		return err
+	}
+	g.router.Use(g.stage.Service, g.stage.Registry)
+	if g.front, err = front.New(cfg.Front, g.router, g.stage.Telemetry); err != nil {
+		return err
+	}
+	g.stage.Require(g.fleet.Settled)
+	g.stage.Add(g.fleet.Part())
+	g.stage.Add(app.Part{Name: "HTTP port", Start: g.front.Start, Stop: g.front.Stop})
+	return nil
+}
+
+// Run serves until ctx ends; started is called when the ports are open.
+func (g *Gateway) Run(ctx context.Context, started func()) error {
+	return g.stage.Run(ctx, g.router, func() {
+		g.stage.Telemetry.Logger.Info("serving HTTP", "address", g.front.Address())
+		started()
+	})
+}
+
+// Handle adds a route to the gateway's admin port. Call it before Run.
+func (g *Gateway) Handle(pattern string, handler http.Handler) { g.stage.Handle(pattern, handler) }
+
+// Ready says why no traffic should be sent here; nil when it should.
+func (g *Gateway) Ready() error { return g.stage.Ready() }
+
+// SettledSince tells whether the gateway has tried to load its own models, and has
+// asked every upstream in a round that began after t.
+func (g *Gateway) SettledSince(t time.Time) bool {
+	return g.stage.Registry.Settled() && g.fleet.Asked().After(t)
+}
+
+// HTTPAddress is where HTTP is served once the gateway runs.
+func (g *Gateway) HTTPAddress() string { return g.front.Address() }
+
+// GRPCAddress is where gRPC is served once the gateway runs.
+func (g *Gateway) GRPCAddress() string { return g.stage.GRPCAddress() }
+
+// AdminAddress is where the admin port is once the gateway runs.
+func (g *Gateway) AdminAddress() string { return g.stage.AdminAddress() }

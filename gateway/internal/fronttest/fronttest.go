@@ -1,0 +1,146 @@
+// Package fronttest runs the HTTP front on a port of its own for tests, with a
+// client, its log and its spans.
+package fronttest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"triptych/gateway/front"
+	"triptych/gateway/web"
+	"triptych/proto/inference"
+	"triptych/shared/telemetry"
+)
+
+// Server is a front that runs.
+type Server struct {
+	*front.Front
+	tb       testing.TB
+	URL      string
+	Client   *http.Client
+	Log      *Log
+	Spans    *tracetest.SpanRecorder
+	Registry *prometheus.Registry
+}
+
+// Log collects log lines. Safe for concurrent use.
+type Log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// String is all of the log.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// Start runs a front before server until the test ends.
+func Start(tb testing.TB, server inference.GRPCInferenceServiceServer, configure ...func(*front.Config)) *Server {
+	tb.Helper()
+	return StartWith(tb, server, nil, configure...)
+}
+
+// StartWith is Start with further routes.
+func StartWith(tb testing.TB, server inference.GRPCInferenceServiceServer, routes []web.Route, configure ...func(*front.Config)) *Server {
+	tb.Helper()
+	cfg := front.DefaultConfig()
+	cfg.Address = "127.0.0.1:0"
+	for _, c := range configure {
+		c(&cfg)
+	}
+	s := &Server{tb: tb, Log: &Log{}, Spans: tracetest.NewSpanRecorder(), Registry: prometheus.NewRegistry()}
+	provider := trace.NewTracerProvider(trace.WithSpanProcessor(s.Spans))
+	var err error
+	s.Front, err = front.New(cfg, server, &telemetry.Telemetry{
+		Logger: slog.New(slog.NewJSONHandler(s.Log, nil)), Tracer: provider.Tracer("test"), Registry: s.Registry,
+	}, routes...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := s.Front.Start(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	s.URL = "http://" + s.Address()
+	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64}
+	s.Client = &http.Client{Transport: transport, Timeout: time.Minute}
+	tb.Cleanup(func() {
+		transport.CloseIdleConnections()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := s.Stop(ctx); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+// Answer is what came back.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Failure is the document of an answer that failed.
+type Failure struct {
+	Error     string `json:"error"`
+	Code      string `json:"code"`
+	RequestID string `json:"request_id"`
+}
+
+// Failure reads the document; empty when it is none.
+func (a Answer) Failure() Failure {
+	var f Failure
+	_ = json.Unmarshal(a.Body, &f)
+	return f
+}
+
+// Get asks for a path.
+func (s *Server) Get(path string) Answer { return s.Do(http.MethodGet, path, nil) }
+
+// Post sends a body; headers are name, value, name, value.
+func (s *Server) Post(path string, body []byte, headers ...string) Answer {
+	return s.Do(http.MethodPost, path, bytes.NewReader(body), headers...)
+}
+
+// Do sends a request and reads the answer.
+func (s *Server) Do(method, path string, body io.Reader, headers ...string) Answer {
+	s.tb.Helper()
+	req, err := http.NewRequestWithContext(s.tb.Context(), method, s.URL+path, body)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Add(headers[i], headers[i+1])
+	}
+	resp, err := s.Client.Do(req)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // nothing is written
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	return Answer{resp.StatusCode, resp.Header, data}
+}

@@ -1,0 +1,81 @@
+package router
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"triptych/proto/inference"
+	"triptych/shared/failure"
+	"triptych/shared/modelconfig"
+	"triptych/shared/modelserver"
+)
+
+// RepositoryIndex lists every model of the repository and of the upstreams: one
+// that nobody serves is shown with the reason, never left out.
+func (r *Router) RepositoryIndex(_ context.Context, req *inference.RepositoryIndexRequest) (*inference.RepositoryIndexResponse, error) {
+	if req.GetRepositoryName() != "" {
+		return nil, failure.New(failure.Unsupported, "a repository can't be named: there is one")
+	}
+	index, err := r.index()
+	if err != nil {
+		return nil, err
+	}
+	if req.GetReady() {
+		index = slices.DeleteFunc(index, func(m *inference.RepositoryIndexResponse_ModelIndex) bool { return m.GetState() != string(modelserver.Ready) })
+	}
+	return &inference.RepositoryIndexResponse{Models: index}, nil
+}
+
+func (r *Router) index() ([]*inference.RepositoryIndexResponse_ModelIndex, error) {
+	index := append(r.registry.Index(false), r.fleet.Catalog().Index()...)
+	entries, err := r.repository.Scan()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if !r.mine(e.Name) && !r.fleet.Catalog().Has(e.Name) {
+			index = append(index, &inference.RepositoryIndexResponse_ModelIndex{Name: e.Name, State: string(modelserver.Unavailable), Reason: r.unclaimed(e)})
+		}
+	}
+	slices.SortStableFunc(index, func(a, b *inference.RepositoryIndexResponse_ModelIndex) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return index, nil
+}
+
+// unclaimed says why nobody serves a model that is in the repository.
+func (r *Router) unclaimed(e modelserver.Entry) string {
+	if e.Err != nil {
+		return failure.Message(e.Err)
+	}
+	if err := r.fleet.Ready(); err != nil {
+		return failure.Message(err)
+	}
+	return "no service has the backend \"" + modelconfig.BackendOf(e.Document.Config) + "\""
+}
+
+// RepositoryModelLoad loads a model at every replica that can serve it.
+func (r *Router) RepositoryModelLoad(ctx context.Context, req *inference.RepositoryModelLoadRequest) (*inference.RepositoryModelLoadResponse, error) {
+	if r.mine(req.GetModelName()) {
+		return r.service.RepositoryModelLoad(ctx, req)
+	}
+	err := r.fleet.Each(req.GetModelName(), r.fleet.Catalog().Has(req.GetModelName()), func(c client) error {
+		_, err := c.RepositoryModelLoad(ctx, req)
+		return err
+	})
+	return &inference.RepositoryModelLoadResponse{}, err
+}
+
+// RepositoryModelUnload takes a model out of service at every replica.
+func (r *Router) RepositoryModelUnload(ctx context.Context, req *inference.RepositoryModelUnloadRequest) (*inference.RepositoryModelUnloadResponse, error) {
+	if r.mine(req.GetModelName()) {
+		return r.service.RepositoryModelUnload(ctx, req)
+	}
+	if err := r.unknown(req.GetModelName(), ""); err != nil {
+		return nil, err
+	}
+	err := r.fleet.Each(req.GetModelName(), true, func(c client) error {
+		_, err := c.RepositoryModelUnload(ctx, req)
+		return err
+	})
+	return &inference.RepositoryModelUnloadResponse{}, err
+}

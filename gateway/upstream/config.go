@@ -1,0 +1,55 @@
+// Package upstream knows the services behind the gateway: it asks each replica
+// what it serves, keeps the answers, and makes calls. What is served where is
+// learned, never told.
+package upstream
+
+import (
+	"net"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"triptych/shared/config"
+)
+
+// Config says where the services are.
+type Config struct {
+	// Addresses are host:port, or gRPC targets such as dns:///host:port. A name
+	// with many addresses is many replicas.
+	Addresses []string
+	// Interval is the pause between two rounds of asking.
+	Interval time.Duration
+}
+
+var _ config.Section = (*Config)(nil)
+
+// DefaultConfig asks nobody.
+func DefaultConfig() Config { return Config{Interval: time.Second} }
+
+// RegisterFlags implements config.Section.
+func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&c.Addresses, "upstreams", c.Addresses, "Services to route to, HOST:PORT,... A name with many addresses is balanced request by request.")
+	fs.DurationVar(&c.Interval, "discovery-interval", c.Interval, "Pause between two rounds of asking the upstreams what they serve.")
+}
+
+// Validate implements config.Section.
+func (c *Config) Validate() error {
+	for _, a := range c.Addresses {
+		if _, _, err := net.SplitHostPort(hostPort(a)); err != nil {
+			return config.Wrong("upstreams", "has %q, which is not HOST:PORT", a)
+		}
+	}
+	if c.Interval < 10*time.Millisecond {
+		return config.Wrong("discovery-interval", "is %s, must be 10ms or more", c.Interval)
+	}
+	return nil
+}
+
+// hostPort takes the scheme of a gRPC target away.
+func hostPort(address string) string {
+	if _, rest, ok := strings.Cut(address, "://"); ok {
+		return strings.TrimLeft(rest, "/")
+	}
+	return address
+}

@@ -1,0 +1,133 @@
+// Package measure counts requests and keeps their latencies. Its memory does
+// not grow with the number of requests: latencies go into an HDR histogram with
+// three significant digits.
+package measure
+
+import (
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Latencies are kept in microseconds, from 1 to an hour.
+const (
+	unit       = time.Microsecond
+	longest    = int64(time.Hour / unit)
+	digits     = 3
+	maxKinds   = 50 // of errors: a server chooses their names
+	unlistedAs = Other
+)
+
+// Answer is what a target got.
+type Answer struct {
+	// Labels are the answer's, the best first.
+	Labels []string
+	// Sent and Received are the bytes of the bodies.
+	Sent, Received int
+}
+
+// Recorder collects what happens to the requests of one run. Safe for
+// concurrent use.
+type Recorder struct {
+	mu        sync.Mutex
+	began     time.Time
+	inFlight  int64
+	answered  int64
+	abandoned int64
+	sent      int64
+	received  int64
+	latency   distribution
+	lateness  distribution
+	faults    map[string]*FaultCount
+}
+
+// FaultCount is how often a kind of error came, with the words of the first.
+type FaultCount struct {
+	Kind    string `json:"kind"`
+	Count   int64  `json:"count"`
+	Example string `json:"example"`
+}
+
+// NewRecorder starts the clock.
+func NewRecorder() *Recorder {
+	return &Recorder{
+		began:    time.Now(),
+		latency:  newDistribution(),
+		lateness: newDistribution(),
+		faults:   map[string]*FaultCount{},
+	}
+}
+
+// Started counts a request that is being sent. Answered, Failed or Abandoned
+// ends it.
+func (r *Recorder) Started() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.inFlight++
+}
+
+// Answered counts a good answer, with its latency and how late the request was
+// sent.
+func (r *Recorder) Answered(a Answer, latency, late time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.inFlight--
+	r.answered++
+	r.sent += int64(a.Sent)
+	r.received += int64(a.Received)
+	r.latency.add(latency)
+	r.lateness.add(late)
+}
+
+// Failed counts an error. The latency of what failed is not kept: a refusal is
+// quick, and would make the server look fast.
+func (r *Recorder) Failed(f Fault) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if f.Kind != Overrun { // which never started
+		r.inFlight--
+	}
+	count, known := r.faults[f.Kind]
+	if !known && len(r.faults) >= maxKinds {
+		f.Kind = unlistedAs
+		count, known = r.faults[f.Kind]
+	}
+	if !known {
+		count = &FaultCount{Kind: printable(f.Kind), Example: printable(f.Message)}
+		r.faults[f.Kind] = count
+	}
+	count.Count++
+}
+
+// Abandoned counts a request that was broken off because the test was ended
+// early. It is no error.
+func (r *Recorder) Abandoned() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.inFlight--
+	r.abandoned++
+}
+
+// distribution is a histogram with exact ends.
+type distribution struct {
+	histogram *hdrhistogram.Histogram
+	least     time.Duration
+	most      time.Duration
+	sum       time.Duration
+}
+
+func newDistribution() distribution {
+	return distribution{histogram: hdrhistogram.New(1, longest, digits)}
+}
+
+func (d *distribution) add(v time.Duration) {
+	v = max(v, 0)
+	if d.histogram.TotalCount() == 0 || v < d.least {
+		d.least = v
+	}
+	d.most = max(d.most, v)
+	d.sum += v
+	// A value within the bounds can't fail.
+	_ = d.histogram.RecordValue(min(max(int64(v/unit), 1), longest))
+}

@@ -1,0 +1,73 @@
+package measure
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Result is what a Recorder has counted up to some moment.
+type Result struct {
+	Elapsed time.Duration
+	// Answered are good answers; with the errors and those abandoned and in
+	// flight they make up all requests.
+	Answered, Errors, Abandoned, InFlight int64
+	Sent, Received                        int64
+	// Faults are the errors by kind, the most frequent first.
+	Faults []FaultCount
+	// Latency is that of good answers. Lateness is how long after its due time
+	// the generator sent a request.
+	Latency, Lateness Spread
+}
+
+// Requests is how many were due: answered, failed or abandoned.
+func (r Result) Requests() int64 { return r.Answered + r.Errors + r.Abandoned }
+
+// Throughput is good answers a second.
+func (r Result) Throughput() float64 {
+	if r.Elapsed <= 0 {
+		return 0
+	}
+	return float64(r.Answered) / r.Elapsed.Seconds()
+}
+
+// Spread is a distribution in a few numbers. All are 0 when there are none.
+type Spread struct {
+	Min, Mean, P50, P90, P95, P99, P999, Max time.Duration
+}
+
+// Result sums up what has happened until now.
+func (r *Recorder) Result() Result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	result := Result{
+		Elapsed:  time.Since(r.began),
+		Answered: r.answered, Abandoned: r.abandoned, InFlight: r.inFlight,
+		Sent: r.sent, Received: r.received,
+		Faults:  make([]FaultCount, 0, len(r.faults)),
+		Latency: r.latency.spread(), Lateness: r.lateness.spread(),
+	}
+	for _, f := range r.faults {
+		result.Errors += f.Count
+		result.Faults = append(result.Faults, *f)
+	}
+	slices.SortFunc(result.Faults, func(a, b FaultCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Kind, b.Kind))
+	})
+	return result
+}
+
+func (d *distribution) spread() Spread {
+	n := d.histogram.TotalCount()
+	if n == 0 {
+		return Spread{}
+	}
+	// A bucket's upper end may lie above the greatest value.
+	at := func(percent float64) time.Duration {
+		return min(max(time.Duration(d.histogram.ValueAtPercentile(percent))*unit, d.least), d.most)
+	}
+	return Spread{
+		Min: d.least, Mean: d.sum / time.Duration(n), Max: d.most,
+		P50: at(50), P90: at(90), P95: at(95), P99: at(99), P999: at(99.9),
+	}
+}

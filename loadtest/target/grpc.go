@@ -1,0 +1,100 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"google.golang.org/genproto/googleapis/rpc/code"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"triptych/loadtest/measure"
+	"triptych/loadtest/sample"
+	"triptych/proto/inference"
+	"triptych/shared/config"
+	"triptych/shared/failure"
+	"triptych/shared/oip"
+)
+
+// grpcTarget sends ModelInfer over a few connections, in turn.
+type grpcTarget struct {
+	output   string
+	conns    []*grpc.ClientConn
+	requests [][]byte
+	next     atomic.Uint64
+}
+
+func newGRPC(o Options, images []sample.Image) (*grpcTarget, error) {
+	t := &grpcTarget{output: o.Output}
+	for _, image := range images {
+		encoded, err := encodeRequest(o, image)
+		if err != nil {
+			return nil, err
+		}
+		t.requests = append(t.requests, encoded)
+	}
+	for range o.Connections {
+		conn, err := grpc.NewClient(Address(o),
+			grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithNoProxy(), grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(),
+			grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(maxAnswer)))
+		if err != nil {
+			return nil, failure.Wrap(errors.Join(err, t.Close()), failure.Invalid, "--url is %q, must be like %s", o.URL, config.GRPCAddress)
+		}
+		t.conns = append(t.conns, conn)
+	}
+	return t, nil
+}
+
+func encodeRequest(o Options, image sample.Image) ([]byte, error) {
+	req := &inference.ModelInferRequest{
+		ModelName: o.Model,
+		Outputs:   []*inference.ModelInferRequest_InferRequestedOutputTensor{{Name: o.Output}},
+	}
+	oip.AddInput(req, oip.Tensor{Name: o.Input, Datatype: oip.Bytes, Shape: []int64{1, 1}, Data: oip.JoinStrings(image.Data)})
+	return proto.Marshal(req)
+}
+
+// Close ends the connections.
+func (t *grpcTarget) Close() error {
+	errs := make([]error, 0, len(t.conns))
+	for _, conn := range t.conns {
+		errs = append(errs, conn.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Do sends image n.
+func (t *grpcTarget) Do(ctx context.Context, n int) (measure.Answer, error) {
+	conn := t.conns[t.next.Add(1)%uint64(len(t.conns))]
+	var got reply
+	if err := conn.Invoke(ctx, inference.GRPCInferenceService_ModelInfer_FullMethodName, encoded(t.requests[n]), &got); err != nil {
+		return measure.Answer{}, grpcFault(err)
+	}
+	tensor, ok := oip.Output(&got.message, t.output)
+	if !ok {
+		return measure.Answer{}, bad("the answer has no raw output " + t.output)
+	}
+	labels, err := decodeLabels(tensor.Shape, tensor.Data)
+	if err != nil {
+		return measure.Answer{}, err
+	}
+	return measure.Answer{Labels: labels, Sent: len(t.requests[n]), Received: got.size}, nil
+}
+
+// grpcFault names the code, and the reason that our own servers add to it.
+func grpcFault(err error) *measure.Fault {
+	s := status.Convert(err)
+	name := code.Code(s.Code()).String()
+	kind := "gRPC " + shorten(name)
+	for _, detail := range s.Details() {
+		if info, ok := detail.(*errdetails.ErrorInfo); ok && info.GetReason() != name {
+			return &measure.Fault{Kind: kind + " " + shorten(info.GetReason()), Message: s.Message()}
+		}
+	}
+	return &measure.Fault{Kind: kind, Message: s.Message()}
+}

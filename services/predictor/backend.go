@@ -1,0 +1,111 @@
+package predictor
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"triptych/services/predictor/batcher"
+	"triptych/services/predictor/engine"
+	"triptych/shared/modelserver"
+	"triptych/shared/telemetry"
+)
+
+// Name is what a configuration's `backend` says.
+const Name = "onnxruntime"
+
+var (
+	_ modelserver.Backend   = (*Backend)(nil)
+	_ modelserver.Completer = (*Backend)(nil)
+)
+
+// Backend makes models of ONNX files. Safe for concurrent use.
+type Backend struct {
+	cfg       Config
+	device    engine.Device
+	library   *engine.Library
+	tel       *telemetry.Telemetry
+	batches   *batcher.Metrics
+	providers *prometheus.GaugeVec
+}
+
+// NewBackend loads ONNX Runtime. Close the backend after its models.
+func NewBackend(cfg Config, tel *telemetry.Telemetry) (*Backend, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	device, err := engine.ParseDevice(cfg.Device)
+	if err != nil {
+		return nil, err
+	}
+	path, err := engine.Find(cfg.Library)
+	if err != nil {
+		return nil, err
+	}
+	library, err := engine.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	b := &Backend{cfg: cfg, device: device, library: library, tel: tel}
+	if err := b.register(tel.Registry); err != nil {
+		_ = library.Close()
+		return nil, err
+	}
+	tel.Logger.Info("ONNX Runtime loaded", "path", path, "version", library.Version(), "device", device.String())
+	return b, nil
+}
+
+func (b *Backend) register(registry prometheus.Registerer) error {
+	b.providers = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "triptych_execution_provider", Help: "Loaded versions by the device that was asked for and the provider that runs them.",
+	}, []string{"model", "version", "requested", "actual"})
+	if err := registry.Register(b.providers); err != nil {
+		return err
+	}
+	var err error
+	b.batches, err = batcher.NewMetrics(registry)
+	return err
+}
+
+// Name is "onnxruntime".
+func (b *Backend) Name() string { return Name }
+
+// Close lets go of the library. It may be called more than once.
+func (b *Backend) Close() error { return b.library.Close() }
+
+// Complete fills in inputs, outputs, max_batch_size and the scheduler from the
+// model file.
+func (b *Backend) Complete(_ context.Context, spec modelserver.Spec) error {
+	return b.library.Complete(spec.Config, spec.VersionDirectory())
+}
+
+// Load makes one version runnable.
+func (b *Backend) Load(ctx context.Context, spec modelserver.Spec) (modelserver.Model, error) {
+	session, err := b.library.Load(ctx, spec.Config, spec.VersionDirectory(), engine.Settings{
+		Device: b.device, IntraOpThreads: b.cfg.IntraOpThreads, Logger: b.tel.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	version := strconv.FormatInt(spec.Version, 10)
+	batching := batcher.FromModel(spec.Config, version, b.cfg.MaxQueueSize, session.Instances())
+	batches, err := batcher.New(batching, session.Run, b.tel.Tracer, b.batches)
+	if err != nil {
+		_ = session.Close()
+		return nil, err
+	}
+	running := b.providers.WithLabelValues(spec.Name(), version, b.device.String(), session.Device().Provider())
+	running.Inc()
+	return &model{
+		spec: spec, session: session, batcher: batches, running: running,
+		properties: map[string]string{
+			"device":             session.Device().String(),
+			"device_requested":   b.device.String(),
+			"execution_provider": session.Device().Provider(),
+			"onnxruntime":        b.library.Version(),
+			"instances":          strconv.Itoa(session.Instances()),
+			"intra_op_threads":   strconv.Itoa(session.Threads()),
+		},
+	}, nil
+}

@@ -1,0 +1,52 @@
+package engine_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+
+	"triptych/proto/inference"
+)
+
+// BenchmarkRun is what the defaults for threads and instances were chosen by:
+// batches a second for each combination of runs at once and threads.
+func BenchmarkRun(b *testing.B) {
+	lib := library(b)
+	base, directory := sampleModel(b)
+	for _, version := range []string{"1", "2"} {
+		for _, batch := range []int64{1, 8} {
+			for _, spin := range []bool{false, true} {
+				for _, threads := range []int{1, 2} {
+					cfg := clone(base)
+					cfg.Parameters = map[string]*inference.ModelParameter{
+						"intra_op_thread_count":   {StringValue: strconv.Itoa(threads)},
+						"intra_op_allow_spinning": {StringValue: strconv.FormatBool(spin)},
+					}
+					session, err := lib.Load(b.Context(), cfg, filepath.Join(directory, version), settings())
+					if err != nil {
+						b.Fatal(err)
+					}
+					closeLater(b, session)
+					for _, runs := range []int{1, 2} {
+						b.Run(fmt.Sprintf("version=%s/batch=%d/spin=%t/threads=%d/runs=%d", version, batch, spin, threads, runs), func(b *testing.B) {
+							b.ReportAllocs()
+							var group sync.WaitGroup
+							for n := range runs {
+								group.Go(func() {
+									input := image(uint32(n), batch)
+									for i := n; i < b.N; i += runs {
+										run(b, session, input)
+									}
+								})
+							}
+							group.Wait()
+							b.ReportMetric(float64(int64(b.N)*batch)/b.Elapsed().Seconds(), "images/s")
+						})
+					}
+				}
+			}
+		}
+	}
+}

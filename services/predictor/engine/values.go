@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	ort "github.com/yalue/onnxruntime_go"
+
+	"triptych/shared/failure"
+	"triptych/shared/oip"
+)
+
+// values are the inputs and outputs of one run. The runtime reads and writes
+// our memory, so it is pinned from the time when the runtime learns of it until
+// destroy.
+type values struct {
+	in, out []ort.Value
+	memory  [][]byte // of each output; nil when the runtime allocates it
+	pins    runtime.Pinner
+}
+
+// destroy is called once, after the run. Destroy of a value can't fail.
+func (v *values) destroy() {
+	for _, value := range append(v.in, v.out...) {
+		if value != nil {
+			_ = value.Destroy()
+		}
+	}
+	v.pins.Unpin()
+}
+
+// input adds a tensor that a caller sent. Its data is not copied, unless it
+// lies in memory where its elements are not aligned.
+func (v *values) input(want tensor, in oip.Tensor) error {
+	shape, err := replace(in.Shape, want.wire, want.inner)
+	if err != nil {
+		return err
+	}
+	var value ort.Value
+	if in.Datatype == oip.Bytes {
+		value, err = stringTensor(shape, in.Data)
+	} else {
+		value, err = v.view(want, shape, aligned(in.Data, oip.Size(in.Datatype)))
+	}
+	if err != nil {
+		return failure.Prefix(fmt.Sprintf("input %q", want.name), err)
+	}
+	v.in = append(v.in, value)
+	return nil
+}
+
+// output adds a place for a tensor: memory of our own that will be the answer's,
+// or nothing, for the runtime to allocate.
+func (v *values) output(want tensor, batch int64, preallocate bool) error {
+	if !preallocate {
+		v.out, v.memory = append(v.out, nil), append(v.memory, nil)
+		return nil
+	}
+	shape := concrete(want.inner, batch)
+	size, err := oip.ByteSize(oip.Datatype(want.datatype), shape)
+	if err != nil {
+		return err
+	}
+	data := make([]byte, size)
+	value, err := v.view(want, shape, data)
+	if err != nil {
+		return failure.Prefix(fmt.Sprintf("output %q", want.name), err)
+	}
+	v.out, v.memory = append(v.out, value), append(v.memory, data)
+	return nil
+}
+
+// view makes the runtime see data as a tensor.
+func (v *values) view(want tensor, shape []int64, data []byte) (ort.Value, error) {
+	if len(data) == 0 {
+		// The binding wants an address even for no elements.
+		data = make([]byte, 8)
+	}
+	v.pins.Pin(&data[0])
+	value, err := ort.NewCustomDataTensor(shape, data, datatypes[want.datatype])
+	if err != nil {
+		return nil, failure.Wrap(err, failure.Internal, "the runtime takes no tensor of shape %s", oip.FormatShape(shape))
+	}
+	return value, nil
+}
+
+// aligned is data, or a copy of it that begins at a multiple of size. Contents
+// of a message lie where the message's parser found them.
+func aligned(data []byte, size int) []byte {
+	if len(data) == 0 || uintptr(unsafe.Pointer(&data[0]))%uintptr(max(size, 1)) == 0 {
+		return data
+	}
+	return append(make([]byte, 0, len(data)), data...)
+}
+
+// concrete is a shape in which the batch is the only free dimension, with it.
+func concrete(shape []int64, batch int64) []int64 {
+	filled := append([]int64{}, shape...)
+	for i, d := range filled {
+		if d < 0 {
+			filled[i] = batch
+		}
+	}
+	return filled
+}
+
+// stringTensor copies BYTES elements into the runtime's own strings.
+func stringTensor(shape []int64, data []byte) (ort.Value, error) {
+	count, err := oip.Elements(shape)
+	if err != nil {
+		return nil, err
+	}
+	elements, err := oip.Strings(data, count)
+	if err != nil {
+		return nil, err
+	}
+	contents := make([]string, len(elements))
+	for i, e := range elements {
+		contents[i] = string(e)
+	}
+	value, err := ort.NewStringTensor(shape)
+	if err != nil {
+		return nil, failure.Wrap(err, failure.Internal, "the runtime takes no strings of shape %s", oip.FormatShape(shape))
+	}
+	if err := value.SetContents(contents); err != nil {
+		_ = value.Destroy()
+		return nil, failure.Wrap(err, failure.Internal, "the runtime takes no strings of shape %s", oip.FormatShape(shape))
+	}
+	return value, nil
+}
+
+// results are the outputs of a run that succeeded.
+func (v *values) results(c *contract) ([]oip.Tensor, error) {
+	outputs := make([]oip.Tensor, 0, len(c.outputs))
+	for i, want := range c.outputs {
+		inner := []int64(v.out[i].GetShape())
+		if !oip.Fits(inner, want.inner) {
+			return nil, failure.New(failure.Internal, "the model gave output %q with shape %s, the configuration says %s", want.name, oip.FormatShape(inner), oip.FormatShape(want.inner))
+		}
+		shape, err := replace(inner, want.inner, want.wire)
+		if err != nil {
+			return nil, err
+		}
+		data := v.memory[i]
+		if data == nil {
+			if data, err = contents(v.out[i]); err != nil {
+				return nil, failure.Prefix(fmt.Sprintf("output %q", want.name), err)
+			}
+		}
+		outputs = append(outputs, oip.Tensor{Name: want.name, Datatype: oip.Datatype(want.datatype), Shape: shape, Data: data})
+	}
+	return outputs, nil
+}
+
+// contents are the bytes of a tensor that the runtime allocated. The binding has
+// copied numbers into Go memory already, which becomes the answer's.
+func contents(value ort.Value) ([]byte, error) {
+	switch t := value.(type) {
+	case *ort.StringTensor:
+		elements, err := t.GetContents()
+		if err != nil {
+			return nil, failure.Wrap(err, failure.Internal, "the strings can't be read")
+		}
+		return oip.JoinStrings(elements...), nil
+	case *ort.Tensor[bool]:
+		return bytesOf(t.GetData()), nil
+	case *ort.Tensor[uint8]:
+		return bytesOf(t.GetData()), nil
+	case *ort.Tensor[uint16]:
+		return bytesOf(t.GetData()), nil
+	case *ort.Tensor[uint32]:
+		return bytesOf(t.GetData()), nil
+	case *ort.Tensor[uint64]:
+		return bytesOf(t.GetData()), nil
+	case *ort.Tensor[int8]:
+		return bytesOf(t.GetData()), nil
+	case *ort.Tensor[int16]:
+		return bytesOf(t.GetData()), nil
+	case *ort.Tensor[int32]:
+		return bytesOf(t.GetData()), nil
+	case *ort.Tensor[int64]:
+		return bytesOf(t.GetData()), nil
+	case *ort.Tensor[float32]:
+		return bytesOf(t.GetData()), nil
+	case *ort.Tensor[float64]:
+		return bytesOf(t.GetData()), nil
+	default:
+		return nil, failure.New(failure.Internal, "a value of type %s can't be read", value.GetONNXType())
+	}
+}
+
+// bytesOf sees numbers as bytes. All machines that the runtime is built for are
+// little-endian, as the protocol is.
+func bytesOf[T any](numbers []T) []byte {
+	if len(numbers) == 0 {
+		return []byte{}
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&numbers[0])), len(numbers)*int(unsafe.Sizeof(numbers[0])))
+}

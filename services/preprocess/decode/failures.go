@@ -1,0 +1,43 @@
+package decode
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+)
+
+// Panic is the cause of a failure when a decoder panicked.
+type Panic struct {
+	Value any
+	Stack []byte
+}
+
+// Error shows what the decoder panicked with and where.
+func (p *Panic) Error() string { return fmt.Sprintf("decoder panicked: %v\n%s", p.Value, p.Stack) }
+
+// recoverInto turns a panic of a decoder into a broken image: the file is what
+// made it panic. It runs in the decoder's own goroutine, deferred.
+func recoverInto(result *Result, err *error) {
+	if v := recover(); v != nil {
+		result.Image = nil
+		*err = broken(&Panic{Value: v, Stack: debug.Stack()}, result.Format, "corrupt")
+	}
+}
+
+// How a file can be broken.
+const (
+	truncated = "truncated"
+	corrupt   = "corrupt"
+)
+
+// brokenBy classifies an error of one of Go's decoders, which do not all wrap
+// what they met: the end of the data means truncated, all else corrupt.
+func brokenBy(err error, format Format) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		strings.Contains(err.Error(), "EOF") || strings.Contains(err.Error(), "not enough") {
+		return broken(err, format, truncated)
+	}
+	return broken(err, format, corrupt)
+}

@@ -1,0 +1,122 @@
+package preprocess
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"triptych/shared/failure"
+	"triptych/shared/modelserver"
+)
+
+// job is one request at work.
+type job struct {
+	model  *model
+	images [][]byte
+	out    []byte
+	once   sync.Once
+}
+
+// begin queues a request. It is busy when too many wait.
+func (m *model) begin(images [][]byte) (*job, error) {
+	if err := m.backend.workers.enter(); err != nil {
+		return nil, err
+	}
+	m.pending.Add(1)
+	return &job{model: m, images: images}, nil
+}
+
+// started ends the wait of the request, at its first worker or when it gave up.
+func (j *job) started() {
+	j.once.Do(func() {
+		j.model.backend.workers.leave()
+		j.model.pending.Add(-1)
+		// Only now, so that requests that wait hold no memory beside their own.
+		j.out = make([]byte, len(j.images)*j.model.plan.transform.Bytes())
+	})
+}
+
+// run works on all images and tells where the time went. For a batch, whose
+// images overlap, the time that passed is divided as the images' times are.
+func (j *job) run(ctx context.Context) (modelserver.Timing, error) {
+	begin := time.Now()
+	t, err := j.each(ctx)
+	total := t.Queue + t.Compute()
+	if len(j.images) > 1 && total > 0 {
+		share := float64(time.Since(begin)) / float64(total)
+		for _, d := range []*time.Duration{&t.Queue, &t.ComputeInput, &t.ComputeInfer} {
+			*d = time.Duration(float64(*d) * share)
+		}
+	}
+	t.Batch, t.Executions = len(j.images), 1
+	return t, err
+}
+
+// each runs the images, several at once.
+func (j *job) each(ctx context.Context) (modelserver.Timing, error) {
+	if len(j.images) == 1 {
+		return j.one(ctx, 0)
+	}
+	p := &progress{errs: make([]error, len(j.images))}
+	var wg sync.WaitGroup
+	for range min(len(j.images), j.model.backend.config.Workers) {
+		wg.Go(func() {
+			for index, ok := p.claim(); ok; index, ok = p.claim() {
+				t, err := j.one(ctx, index)
+				p.record(index, t, err)
+			}
+		})
+	}
+	wg.Wait()
+	return p.sum, firstOf(p.errs)
+}
+
+// progress hands out a batch's images in order. After a failure it hands out no
+// more; all before the failed one have been, so the first bad image is always the
+// one named.
+type progress struct {
+	mu   sync.Mutex
+	next int
+	sum  modelserver.Timing
+	errs []error
+}
+
+func (p *progress) claim() (index int, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.next >= len(p.errs) {
+		return 0, false
+	}
+	p.next++
+	return p.next - 1, true
+}
+
+func (p *progress) record(index int, t modelserver.Timing, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sum.Queue += t.Queue
+	p.sum.ComputeInput += t.ComputeInput
+	p.sum.ComputeInfer += t.ComputeInfer
+	if err != nil {
+		p.errs[index] = err
+		p.next = len(p.errs)
+	}
+}
+
+// firstOf is the failure of the first bad image, with its index. Failures of the
+// whole request stay as they are.
+func firstOf(errs []error) error {
+	for i, err := range errs {
+		if err == nil {
+			continue
+		}
+		switch failure.KindOf(err) {
+		case failure.Cancelled, failure.Deadline:
+			return err
+		default:
+			return failure.Prefix(fmt.Sprintf("image %d", i), err)
+		}
+	}
+	return nil
+}

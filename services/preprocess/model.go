@@ -1,0 +1,96 @@
+package preprocess
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"triptych/proto/inference"
+	"triptych/services/preprocess/decode"
+	"triptych/shared/failure"
+	"triptych/shared/modelserver"
+	"triptych/shared/oip"
+)
+
+// model is one loaded version. It has no state but counters.
+type model struct {
+	backend *backend
+	plan    *plan
+	pending atomic.Int64
+}
+
+var (
+	_ modelserver.TimedModel     = (*model)(nil)
+	_ modelserver.Describer      = (*model)(nil)
+	_ modelserver.PendingCounter = (*model)(nil)
+)
+
+// Infer is InferTimed without the times.
+func (m *model) Infer(ctx context.Context, req *inference.ModelInferRequest) (*inference.ModelInferResponse, error) {
+	resp, _, err := m.InferTimed(ctx, req)
+	return resp, err
+}
+
+// InferTimed decodes and transforms the images of a request, in parallel as far
+// as there are workers. One bad image fails the request; in a batch, the message
+// names its index.
+func (m *model) InferTimed(ctx context.Context, req *inference.ModelInferRequest) (*inference.ModelInferResponse, modelserver.Timing, error) {
+	images, err := m.images(req)
+	if err != nil {
+		return nil, modelserver.Timing{}, err
+	}
+	j, err := m.begin(images)
+	if err != nil {
+		return nil, modelserver.Timing{}, err
+	}
+	defer j.started()
+	timing, err := j.run(ctx)
+	if err != nil {
+		return nil, timing, err
+	}
+	shape := m.plan.shape
+	if m.plan.batched {
+		shape = append([]int64{int64(len(images))}, shape...)
+	}
+	resp := &inference.ModelInferResponse{}
+	oip.AddOutput(resp, oip.Tensor{Name: m.plan.output, Datatype: m.plan.datatype, Shape: shape, Data: j.out})
+	return resp, timing, nil
+}
+
+// images are the files in the request: one, or one per row of the batch.
+func (m *model) images(req *inference.ModelInferRequest) ([][]byte, error) {
+	in, ok := oip.Input(req, m.plan.input)
+	if !ok {
+		return nil, failure.New(failure.Invalid, "missing input %q", m.plan.input)
+	}
+	count, err := oip.Elements(in.Shape)
+	if err != nil {
+		return nil, err
+	}
+	images, err := oip.Strings(in.Data, count)
+	if err == nil && len(images) == 0 {
+		err = failure.New(failure.Invalid, "input %q has no images", m.plan.input)
+	}
+	return images, err
+}
+
+// Properties tell how images are read in this build.
+func (m *model) Properties() map[string]string {
+	p := map[string]string{
+		"resampler":  "pillow " + string(m.plan.filter),
+		"max_bytes":  strconv.FormatInt(m.plan.decode.Limits.Bytes, 10),
+		"max_pixels": strconv.FormatInt(m.plan.decode.Limits.Pixels, 10),
+		"max_side":   strconv.FormatInt(m.plan.decode.Limits.Side, 10),
+	}
+	for format, decoder := range decode.Decoders() {
+		p[strings.ToLower(string(format))+"_decoder"] = decoder
+	}
+	return p
+}
+
+// Pending is how many requests wait for their first worker.
+func (m *model) Pending() int { return int(m.pending.Load()) }
+
+// Close has nothing to free.
+func (m *model) Close() error { return nil }

@@ -1,0 +1,44 @@
+package transform
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// table holds the bits of the FP32 result for every sample value and color.
+type table [samples][256]uint32
+
+// newTable computes in float32 after the scale, as torchvision's ToTensor and
+// Normalize do.
+func newTable(n Normalisation) *table {
+	t := &table{}
+	for c := range samples {
+		for v := range 256 {
+			scaled := float32(float64(v) * n.Scale)
+			t[c][v] = math.Float32bits((scaled - float32(n.Mean[c])) / float32(n.Std[c]))
+		}
+	}
+	return t
+}
+
+func (t *table) write(rgb, out []byte, layout Layout) {
+	step, plane := samples, 1
+	if layout == NCHW {
+		step, plane = 1, len(rgb)/samples
+	}
+	for i, v := range rgb {
+		c := i % samples
+		binary.LittleEndian.PutUint32(out[4*(i/samples*step+c*plane):], t[c][v])
+	}
+}
+
+// writePlanes turns pixels into three planes.
+func writePlanes(rgb, out []byte) {
+	plane := len(rgb) / samples
+	for c := range samples {
+		target := out[c*plane:][:plane]
+		for i := range target {
+			target[i] = rgb[samples*i+c]
+		}
+	}
+}
