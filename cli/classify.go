@@ -52,6 +52,7 @@ func newClassify(streams Streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			defer c.Close()
 			results := classifyAll(cmd.Context(), c, flags, files)
 			if err := flags.write(cmd.Context(), streams, results); err != nil {
 				return err

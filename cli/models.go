@@ -24,6 +24,7 @@ func newModels(streams Streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			defer c.Close()
 			models, err := c.Models(cmd.Context())
 			if err != nil {
 				return err

@@ -31,8 +31,12 @@ func New(base string, timeout time.Duration) (*Client, error) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, failure.New(failure.Invalid, "--server %q is not a URL such as http://127.0.0.1:8000", base)
 	}
-	return &Client{base: strings.TrimRight(base, "/"), http: &http.Client{Timeout: timeout}}, nil
+	transport := &http.Transport{MaxIdleConnsPerHost: 8}
+	return &Client{base: strings.TrimRight(base, "/"), http: &http.Client{Timeout: timeout, Transport: transport}}, nil
 }
+
+// Close gives idle connections back.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Prediction is one label.
 type Prediction struct {

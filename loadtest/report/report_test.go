@@ -121,8 +121,9 @@ func TestReportOfNothing(t *testing.T) {
 	if err := (report.Report{}).JSON(&out); err != nil {
 		t.Error(err)
 	}
-	if err := (report.Report{}).Text(&out); err != nil {
-		t.Error(err)
+	out.Reset()
+	if err := (report.Report{}).Text(&out); err != nil || !strings.Contains(out.String(), "latency     none\n") {
+		t.Errorf("error %v, text\n%s", err, out.String())
 	}
 }
 

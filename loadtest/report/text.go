@@ -68,6 +68,9 @@ func some(format string, n int64) string {
 }
 
 func spreadText(s measure.Spread) string {
+	if s == (measure.Spread{}) {
+		return "none"
+	}
 	return fmt.Sprintf("min %s  mean %s  p50 %s  p90 %s  p95 %s  p99 %s  p99.9 %s  max %s",
 		ms(s.Min), ms(s.Mean), ms(s.P50), ms(s.P90), ms(s.P95), ms(s.P99), ms(s.P999), ms(s.Max))
 }

@@ -6,8 +6,10 @@ package admin
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/pprof"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -97,13 +99,20 @@ func Check(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	// Asked once, on this machine: no connection to keep and no proxy to ask.
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
 	if err != nil {
-		return err
+		return failure.Wrap(err, failure.Unavailable, "nothing answers at %s", req.URL.Host)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return failure.New(failure.Unavailable, "not ready: %s", resp.Status)
+		// The reason is for people: what can be read of it will do.
+		reason, _ := io.ReadAll(io.LimitReader(resp.Body, maxReason))
+		return failure.New(failure.Unavailable, "not ready: %s", strings.TrimSpace(string(reason)))
 	}
 	return nil
 }
+
+// maxReason bounds what Check reads of a server's answer.
+const maxReason = 512

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -102,19 +103,21 @@ func (a *App) start(ctx context.Context, parts []Part) (running []Part, err erro
 // wait returns the first failure of a part, or nil when ctx has ended.
 func wait(ctx context.Context, parts []Part) error {
 	over, cancel := context.WithCancel(ctx)
+	var watchers sync.WaitGroup
+	defer watchers.Wait()
 	defer cancel()
 	failed := make(chan error, len(parts))
 	for _, p := range parts {
 		if p.Failed == nil {
 			continue
 		}
-		go func() {
+		watchers.Go(func() {
 			select {
 			case err := <-p.Failed:
 				failed <- fmt.Errorf("%s ended: %w", p.Name, err)
 			case <-over.Done():
 			}
-		}()
+		})
 	}
 	select {
 	case err := <-failed:

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -40,13 +41,16 @@ func Parse(program, summary string, args, environ []string, out io.Writer, secti
 	fs.SortFlags = true
 	fs.SetOutput(out)
 	fs.Usage = func() {
-		fmt.Fprintf(out, "%s\n\nFlags (each has a twin in the environment, such as %s):\n%s", summary, EnvName("model-repository"), fs.FlagUsages())
+		fmt.Fprintf(out, "%s\n\nFlags (each setting has a twin in the environment, such as %s):\n%s", summary, EnvName("model-repository"), fs.FlagUsages())
 	}
 	for _, s := range sections {
 		s.RegisterFlags(fs)
 	}
-	if err := fs.Parse(args); err != nil {
+	switch err := fs.Parse(args); {
+	case errors.Is(err, pflag.ErrHelp):
 		return nil, err
+	case err != nil:
+		return nil, failure.New(failure.Invalid, "%s", err)
 	}
 	if fs.NArg() > 0 {
 		return nil, failure.New(failure.Invalid, "%s takes flags only, not %q", program, fs.Arg(0))
@@ -55,6 +59,19 @@ func Parse(program, summary string, args, environ []string, out io.Writer, secti
 		return nil, err
 	}
 	return warnings, Validate(sections...)
+}
+
+// argumentOnly marks a flag without a twin.
+const argumentOnly = "triptych_argument_only"
+
+// ArgumentOnly takes the twins in the environment from flags that ask for a
+// different action, such as --version: TRIPTYCH_VERSION in somebody's shell must
+// not do that.
+func ArgumentOnly(fs *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		// The only error is a flag that is not there, which then has no twin.
+		_ = fs.SetAnnotation(name, argumentOnly, nil)
+	}
 }
 
 // ApplyEnv sets every flag that no argument has set from its twin in environ.
@@ -67,6 +84,9 @@ func ApplyEnv(fs *pflag.FlagSet, environ []string) (warnings []string, err error
 		}
 	}
 	fs.VisitAll(func(f *pflag.Flag) {
+		if _, ok := f.Annotations[argumentOnly]; ok {
+			return
+		}
 		name := EnvName(f.Name)
 		value, ok := values[name]
 		delete(values, name)

@@ -34,7 +34,12 @@ func Wrap(cause error, kind Kind, format string, args ...any) *Error {
 // Prefix keeps the Kind and the hint of err and puts a prefix, such as the name
 // of the step that failed, before the caller's message.
 func Prefix(prefix string, err error) *Error {
-	return &Error{Kind: KindOf(err), Message: prefix + ": " + Message(err), Cause: err, RetryAfter: RetryAfter(err)}
+	cause := err
+	//nolint:errorlint // Only what is itself a failure is unfolded: its message is in the new one.
+	if f, ok := err.(*Error); ok {
+		cause = f.Cause
+	}
+	return &Error{Kind: KindOf(err), Message: prefix + ": " + Message(err), Cause: cause, RetryAfter: RetryAfter(err)}
 }
 
 // Error is the text for logs: the message, then the cause.

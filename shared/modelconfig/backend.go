@@ -30,12 +30,13 @@ var platformBackends = map[string]string{
 	"tensorflow_graphdef":   "tensorflow",
 }
 
-// fileBackends are the model files that tell a backend.
-var fileBackends = map[string]string{
-	"model.onnx": onnxBackend,
-	"model.plan": "tensorrt",
-	"model.pt":   "pytorch",
-	"model.py":   "python",
+// fileBackends are the model files that tell a backend; the first that is there
+// decides.
+var fileBackends = []struct{ file, backend string }{
+	{"model.onnx", onnxBackend},
+	{"model.plan", "tensorrt"},
+	{"model.pt", "pytorch"},
+	{"model.py", "python"},
 }
 
 // FillBackend sets the backend and the platform that a configuration leaves out,
@@ -70,14 +71,16 @@ func guess(c *inference.ModelConfig, directory, byPlatform string) string {
 	if byPlatform != "" {
 		return byPlatform
 	}
-	if b, ok := fileBackends["model"+filepath.Ext(c.GetDefaultModelFilename())]; ok {
-		return b
+	for _, f := range fileBackends {
+		if filepath.Ext(f.file) == filepath.Ext(c.GetDefaultModelFilename()) {
+			return f.backend
+		}
 	}
 	if versions, err := Versions(directory); err == nil && len(versions) > 0 {
 		newest := strconv.FormatInt(versions[len(versions)-1], 10)
-		for file, b := range fileBackends {
-			if _, err := os.Stat(filepath.Join(directory, newest, file)); err == nil {
-				return b
+		for _, f := range fileBackends {
+			if _, err := os.Stat(filepath.Join(directory, newest, f.file)); err == nil {
+				return f.backend
 			}
 		}
 	}

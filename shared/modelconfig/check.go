@@ -131,6 +131,11 @@ func (d *Document) checkReshape(here place, what string, t tensor) error {
 		return nil
 	}
 	path := []place{here, {"reshape", 0}}
+	for i, dim := range t.reshape.GetShape() {
+		if dim < 1 && dim != -1 {
+			return d.failf(append(path, place{"shape", i}), "%s has the dim %d in its reshape, must be 1 or more, or -1 for any", what, dim)
+		}
+	}
 	if len(t.reshape.GetShape()) == 0 && d.Config.GetMaxBatchSize() == 0 {
 		return d.failf(path, "%s has an empty reshape, which needs max_batch_size > 0", what)
 	}

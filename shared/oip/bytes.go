@@ -15,27 +15,50 @@ const lengthPrefix = 4
 // slices of data. Every length is checked against what is left before anything
 // is allocated for it.
 func Strings(data []byte, count int64) ([][]byte, error) {
-	if count < 0 || count > int64(len(data)/lengthPrefix) {
-		return nil, failure.New(failure.Invalid, "%d BYTES elements need at least %d bytes each, but only %d bytes were sent", count, lengthPrefix, len(data))
+	if err := checkCount(data, count); err != nil {
+		return nil, err
 	}
 	elements := make([][]byte, 0, count)
+	err := eachString(data, count, func(element []byte) { elements = append(elements, element) })
+	if err != nil {
+		return nil, err
+	}
+	return elements, nil
+}
+
+// checkStrings is Strings for one who wants no elements: it allocates nothing.
+func checkStrings(data []byte, count int64) error {
+	if err := checkCount(data, count); err != nil {
+		return err
+	}
+	return eachString(data, count, func([]byte) {})
+}
+
+func checkCount(data []byte, count int64) error {
+	if count < 0 || count > int64(len(data)/lengthPrefix) {
+		return failure.New(failure.Invalid, "%d BYTES elements need at least %d bytes each, but only %d bytes were sent", count, lengthPrefix, len(data))
+	}
+	return nil
+}
+
+func eachString(data []byte, count int64, visit func([]byte)) error {
 	rest := data
-	for i := int64(0); i < count; i++ {
+	for i := range count {
 		if len(rest) < lengthPrefix {
-			return nil, failure.New(failure.Invalid, "BYTES element %d of %d has no length: %d bytes are left", i, count, len(rest))
+			return failure.New(failure.Invalid, "BYTES element %d of %d has no length: %d bytes are left", i, count, len(rest))
 		}
 		n := uint64(binary.LittleEndian.Uint32(rest))
 		rest = rest[lengthPrefix:]
 		if n > uint64(len(rest)) {
-			return nil, failure.New(failure.Invalid, "BYTES element %d says that it has %d bytes, but %d are left (each element is its length as uint32, then its bytes)", i, n, len(rest))
+			return failure.New(failure.Invalid, "BYTES element %d says that it has %d bytes, but %d are left (each element is its length as uint32, then its bytes)", i, n, len(rest))
 		}
-		elements = append(elements, rest[:n:n])
+		visit(rest[:n:n])
 		rest = rest[n:]
 	}
 	if len(rest) > 0 {
-		return nil, failure.New(failure.Invalid, "%d bytes are left after the last of %d BYTES elements", len(rest), count)
+		return failure.New(failure.Invalid, "%d bytes are left after the last of %d BYTES elements", len(rest), count)
 	}
-	return elements, nil
+	return nil
 }
 
 // AppendString appends one BYTES element to dst. An element must be shorter

@@ -21,6 +21,9 @@ func quote(s string) string {
 // It returns the batch size: 1 for a model without a batch dimension. Nothing
 // that passes can shift another caller's rows in a batch.
 func Check(req *inference.ModelInferRequest, cfg *inference.ModelConfig) (batch int64, err error) {
+	if err := checkRaw(req); err != nil {
+		return 0, err
+	}
 	given := make(map[string]bool, len(req.GetInputs()))
 	batch = 1
 	for i, in := range req.GetInputs() {
@@ -48,7 +51,18 @@ func Check(req *inference.ModelInferRequest, cfg *inference.ModelConfig) (batch 
 			return 0, failure.New(failure.Invalid, "missing input %q, model %q has %s", want.GetName(), cfg.GetName(), inputNames(cfg))
 		}
 	}
-	return batch, checkOutputs(req, cfg)
+	if err := checkOutputs(req, cfg); err != nil {
+		return 0, err
+	}
+	return batch, nil
+}
+
+// checkRaw makes sure that each input has its raw contents.
+func checkRaw(req *inference.ModelInferRequest) error {
+	if inputs, raw := len(req.GetInputs()), len(req.GetRawInputContents()); inputs != raw {
+		return failure.New(failure.Invalid, "the request has %d inputs but %d raw_input_contents", inputs, raw)
+	}
+	return nil
 }
 
 func checkInput(in *inference.ModelInferRequest_InferInputTensor, data []byte, want *inference.ModelInput, maxBatch int32) error {
@@ -70,7 +84,7 @@ func checkInput(in *inference.ModelInferRequest_InferInputTensor, data []byte, w
 		}
 	}
 	if in.GetDatatype() == Bytes {
-		if _, err := Strings(data, n); err != nil {
+		if err := checkStrings(data, n); err != nil {
 			return failure.Prefix("input "+name, err)
 		}
 		return nil
@@ -117,20 +131,19 @@ func hasOutput(cfg *inference.ModelConfig, name string) bool {
 	return false
 }
 
-func inputNames(cfg *inference.ModelConfig) string {
-	names := make([]string, 0, len(cfg.GetInput()))
-	for _, in := range cfg.GetInput() {
-		names = append(names, strconv.Quote(in.GetName()))
-	}
-	return strings.Join(names, ", ")
-}
+func inputNames(cfg *inference.ModelConfig) string { return names("inputs", cfg.GetInput()) }
 
-func outputNames(cfg *inference.ModelConfig) string {
-	names := make([]string, 0, len(cfg.GetOutput()))
-	for _, out := range cfg.GetOutput() {
-		names = append(names, strconv.Quote(out.GetName()))
+func outputNames(cfg *inference.ModelConfig) string { return names("outputs", cfg.GetOutput()) }
+
+func names[T interface{ GetName() string }](what string, tensors []T) string {
+	if len(tensors) == 0 {
+		return "no " + what
 	}
-	return strings.Join(names, ", ")
+	quoted := make([]string, len(tensors))
+	for i, t := range tensors {
+		quoted[i] = strconv.Quote(t.GetName())
+	}
+	return strings.Join(quoted, ", ")
 }
 
 // Arrange puts a response's outputs into the order that the request asked for

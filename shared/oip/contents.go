@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 
+	"google.golang.org/protobuf/reflect/protoreflect"
+
 	"triptych/proto/inference"
 	"triptych/shared/failure"
 )
@@ -21,10 +23,7 @@ func MakeRaw(req *inference.ModelInferRequest) (typed bool, err error) {
 		if typed {
 			return false, failure.New(failure.Invalid, "the request mixes raw_input_contents with typed contents")
 		}
-		if len(req.GetRawInputContents()) != len(req.GetInputs()) {
-			return false, failure.New(failure.Invalid, "the request has %d inputs but %d raw_input_contents", len(req.GetInputs()), len(req.GetRawInputContents()))
-		}
-		return false, nil
+		return false, checkRaw(req)
 	}
 	raw := make([][]byte, len(req.GetInputs()))
 	for i, in := range req.GetInputs() {
@@ -39,9 +38,37 @@ func MakeRaw(req *inference.ModelInferRequest) (typed bool, err error) {
 	return typed, nil
 }
 
+// contentsField is the list of InferTensorContents that a datatype's values
+// stand in. FP16 and BF16 have none.
+var contentsField = map[string]protoreflect.Name{
+	"BOOL": "bool_contents",
+	"INT8": "int_contents", "INT16": "int_contents", "INT32": "int_contents", "INT64": "int64_contents",
+	"UINT8": "uint_contents", "UINT16": "uint_contents", "UINT32": "uint_contents", "UINT64": "uint64_contents",
+	"FP32": "fp32_contents", "FP64": "fp64_contents", Bytes: "bytes_contents",
+}
+
+// checkField refuses values in a list that is not the datatype's.
+func checkField(datatype string, c *inference.InferTensorContents) error {
+	want, ok := contentsField[datatype]
+	if !ok {
+		return nil // rawContents says what is wrong
+	}
+	var err error
+	c.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
+		if f.Name() != want {
+			err = failure.New(failure.Invalid, "values of datatype %s go into %s, not into %s", datatype, want, f.Name())
+		}
+		return err == nil
+	})
+	return err
+}
+
 // rawContents encodes the one list that fits the datatype; values that do not
 // fit the datatype's width are refused, never cut.
 func rawContents(datatype string, c *inference.InferTensorContents) ([]byte, error) {
+	if err := checkField(datatype, c); err != nil {
+		return nil, err
+	}
 	switch datatype {
 	case "BOOL":
 		data := make([]byte, len(c.GetBoolContents()))
@@ -68,7 +95,7 @@ func rawContents(datatype string, c *inference.InferTensorContents) ([]byte, err
 	case "FP16", "BF16":
 		return nil, failure.New(failure.Invalid, "datatype %s has no typed contents, send raw_input_contents", datatype)
 	default:
-		return nil, failure.New(failure.Invalid, "unknown datatype %q", datatype)
+		return nil, failure.New(failure.Invalid, "unknown datatype %s", quote(datatype))
 	}
 }
 
@@ -101,8 +128,12 @@ func integers[T int32 | uint32](datatype string, values []T) ([]byte, error) {
 
 // MakeTyped turns the raw contents of a response's outputs into typed ones, in
 // place, for a caller that sent typed contents. A response with an FP16 or BF16
-// output stays raw, for those have no typed form.
+// output stays raw, for those have no typed form. An output whose bytes do not go
+// with its datatype and shape is the model's failure.
 func MakeTyped(resp *inference.ModelInferResponse) error {
+	if outputs, raw := len(resp.GetOutputs()), len(resp.GetRawOutputContents()); outputs != raw {
+		return failure.New(failure.Internal, "the model gave %d outputs but %d raw contents", outputs, raw)
+	}
 	contents := make([]*inference.InferTensorContents, len(resp.GetOutputs()))
 	for i, out := range resp.GetOutputs() {
 		if out.GetDatatype() == "FP16" || out.GetDatatype() == "BF16" {
@@ -110,7 +141,7 @@ func MakeTyped(resp *inference.ModelInferResponse) error {
 		}
 		c, err := typedContents(out.GetDatatype(), out.GetShape(), resp.GetRawOutputContents()[i])
 		if err != nil {
-			return failure.Prefix("output "+quote(out.GetName()), err)
+			return failure.New(failure.Internal, "output %s: %s", quote(out.GetName()), failure.Message(err))
 		}
 		contents[i] = c
 	}
@@ -122,6 +153,13 @@ func MakeTyped(resp *inference.ModelInferResponse) error {
 }
 
 func typedContents(datatype string, shape []int64, data []byte) (*inference.InferTensorContents, error) {
+	count, err := Elements(shape)
+	if err != nil {
+		return nil, err
+	}
+	if size, err := ByteSize(datatype, shape); datatype != Bytes && (err != nil || size != int64(len(data))) {
+		return nil, failure.New(failure.Internal, "%s of shape %s does not have %d bytes", quote(datatype), FormatShape(shape), len(data))
+	}
 	c := &inference.InferTensorContents{}
 	le := binary.LittleEndian
 	switch datatype {
@@ -148,15 +186,11 @@ func typedContents(datatype string, shape []int64, data []byte) (*inference.Infe
 	case "FP64":
 		c.Fp64Contents = decode(8, data, func(b []byte) float64 { return math.Float64frombits(le.Uint64(b)) })
 	case Bytes:
-		n, err := Elements(shape)
-		if err != nil {
-			return nil, err
-		}
-		if c.BytesContents, err = Strings(data, n); err != nil {
+		if c.BytesContents, err = Strings(data, count); err != nil {
 			return nil, err
 		}
 	default:
-		return nil, failure.New(failure.Internal, "unknown datatype %q", datatype)
+		return nil, failure.New(failure.Internal, "unknown datatype %s", quote(datatype))
 	}
 	return c, nil
 }

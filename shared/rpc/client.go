@@ -48,5 +48,6 @@ func dial(target string, cfg Config, options ...grpc.DialOption) (*grpc.ClientCo
 			MinConnectTimeout: connectTimeout,
 		}),
 		grpc.WithUnaryInterceptor(unaryClient),
+		grpc.WithStreamInterceptor(streamClient),
 	)...)
 }

@@ -27,6 +27,10 @@ const (
 	maxConnectionAgeGrace = time.Minute
 )
 
+// maxConcurrentCalls bounds the calls of one connection; a client waits, until its
+// deadline, to send more.
+const maxConcurrentCalls = 1024
+
 // DefaultMaxMessageBytes fits a batch of 16 images of FP32 [3,512,512] (50 MB)
 // and a 32 MiB photograph. Both ends have the same limit; neither is unlimited.
 const DefaultMaxMessageBytes = 64 << 20

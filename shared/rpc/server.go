@@ -2,8 +2,8 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"net"
-	"sync"
 
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc/filters"
@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/stats"
 
 	"triptych/shared/app"
 	"triptych/shared/telemetry"
@@ -23,36 +24,35 @@ import (
 // before it starts.
 type Server struct {
 	*grpc.Server
-	address string
-	health  *health.Server
-
-	mu       sync.Mutex
-	listener net.Listener
-	failed   chan error
-	done     chan struct{}
+	port   *app.Port
+	health *health.Server
 }
 
 // NewServer makes a server. It starts as not serving: see SetServing.
 func NewServer(address string, cfg Config, tel *telemetry.Telemetry) *Server {
-	unary := &unaryServer{logger: tel.Logger}
+	guard := &guard{logger: tel.Logger}
 	s := &Server{
 		Server: grpc.NewServer(
 			grpc.MaxRecvMsgSize(cfg.MaxMessageBytes),
 			grpc.MaxSendMsgSize(cfg.MaxMessageBytes),
+			grpc.MaxConcurrentStreams(maxConcurrentCalls),
 			grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinimum, PermitWithoutStream: true}),
 			grpc.KeepaliveParams(keepalive.ServerParameters{
 				Time: keepaliveTime, Timeout: keepaliveTimeout,
 				MaxConnectionAge: maxConnectionAge, MaxConnectionAgeGrace: maxConnectionAgeGrace,
 			}),
 			grpc.StatsHandler(serverTracing(tel)),
-			grpc.UnaryInterceptor(unary.intercept),
-			grpc.StreamInterceptor(unary.interceptStream),
+			grpc.UnaryInterceptor(guard.unary),
+			grpc.StreamInterceptor(guard.stream),
 		),
-		address: address,
-		health:  health.NewServer(),
-		failed:  make(chan error, 1),
-		done:    make(chan struct{}),
+		health: health.NewServer(),
 	}
+	s.port = app.NewPort(address, func(l net.Listener) error {
+		if err := s.Serve(l); !errors.Is(err, grpc.ErrServerStopped) {
+			return err
+		}
+		return nil
+	})
 	s.SetServing(false)
 	grpc_health_v1.RegisterHealthServer(s.Server, s.health)
 	reflection.Register(s.Server)
@@ -68,25 +68,12 @@ func (s *Server) SetServing(serving bool) {
 	s.health.SetServingStatus("", status)
 }
 
-// Start binds and serves.
-func (s *Server) Start(ctx context.Context) error {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.address)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	s.listener = l
-	s.mu.Unlock()
-	go func() {
-		defer close(s.done)
-		if err := s.Serve(l); err != nil {
-			s.failed <- err
-		}
-	}()
-	return nil
-}
+// Start binds and serves. It can be called once.
+func (s *Server) Start(ctx context.Context) error { return s.port.Start(ctx) }
 
-// Stop finishes the calls that run; when ctx ends it cuts them off.
+// Stop finishes the calls that run; when ctx ends it cuts them off. A handler
+// that does not heed its context is left behind. Stop may be called again, and
+// before Start.
 func (s *Server) Stop(ctx context.Context) error {
 	s.health.Shutdown()
 	graceful := make(chan struct{})
@@ -99,35 +86,33 @@ func (s *Server) Stop(ctx context.Context) error {
 	case <-graceful:
 	case <-ctx.Done():
 		err = ctx.Err()
+		// GracefulStop itself goes on to wait for the handlers: not waited for.
 		s.Server.Stop()
-		<-graceful
 	}
-	<-s.done
+	s.port.Wait()
 	return err
 }
 
 // Address is where the server listens, with the port that was chosen when the
 // wanted one was 0.
-func (s *Server) Address() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.listener == nil {
-		return s.address
-	}
-	return s.listener.Addr().String()
-}
+func (s *Server) Address() string { return s.port.Address() }
 
 // Part is the server as a part of an app.
 func (s *Server) Part(name string) app.Part {
-	return app.Part{Name: name, Start: s.Start, Stop: s.Stop, Failed: s.failed}
+	return app.Part{Name: name, Start: s.Start, Stop: s.Stop, Failed: s.port.Failed()}
 }
 
-// serverTracing makes a server span for each call but those of health checks.
-func serverTracing(tel *telemetry.Telemetry) (handler statsHandler) {
+// serverTracing makes a server span for each call that works. What a gateway or
+// a probe asks every second would bury those.
+func serverTracing(tel *telemetry.Telemetry) stats.Handler {
 	return otelgrpc.NewServerHandler(
 		otelgrpc.WithTracerProvider(tel.TracerProvider),
 		otelgrpc.WithMeterProvider(noop.NewMeterProvider()),
 		otelgrpc.WithPropagators(propagation.TraceContext{}),
-		otelgrpc.WithFilter(filters.ServiceName("inference.GRPCInferenceService")),
+		otelgrpc.WithFilter(filters.Any(
+			filters.MethodPrefix("ModelInfer"),
+			filters.MethodPrefix("ModelStreamInfer"),
+			filters.MethodPrefix("RepositoryModel"), // load and unload
+		)),
 	)
 }

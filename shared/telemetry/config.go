@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"log/slog"
+	"net"
 
 	"github.com/spf13/pflag"
 
@@ -44,6 +45,12 @@ func (c *Config) Validate() error {
 	}
 	if !(c.SampleRatio >= 0 && c.SampleRatio <= 1) {
 		return config.Wrong("trace-ratio", "is %g, must be from 0 to 1", c.SampleRatio)
+	}
+	if c.OTLPEndpoint == "" {
+		return nil
+	}
+	if host, port, err := net.SplitHostPort(c.OTLPEndpoint); err != nil || host == "" || port == "" {
+		return config.Wrong("otlp-endpoint", "is %q, must be HOST:PORT", c.OTLPEndpoint)
 	}
 	return nil
 }

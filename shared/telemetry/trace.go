@@ -49,7 +49,11 @@ func newTracerProvider(ctx context.Context, service string, cfg Config, logger *
 		sdktrace.WithResource(resource.NewSchemaless(semconv.ServiceName(service), semconv.ServiceVersion(Version()))),
 		sdktrace.WithSpanProcessor(newBoundedProcessor(counted)),
 	)
-	return provider, provider.Shutdown, nil
+	return provider, func(ctx context.Context) error {
+		// When ctx ends first, what is still on its way is cut off and counted.
+		defer counted.cut()
+		return provider.Shutdown(ctx)
+	}, nil
 }
 
 // boundedProcessor counts the spans that the batch processor of the SDK would
@@ -92,12 +96,18 @@ type countingExporter struct {
 	dropped *prometheus.CounterVec
 	waiting atomic.Int64
 	failing atomic.Bool
+
+	life context.Context // ends when nothing may be sent any more
+	cut  context.CancelFunc
 }
 
 func newCountingExporter(next sdktrace.SpanExporter, logger *slog.Logger, registry *prometheus.Registry) (*countingExporter, error) {
+	life, cut := context.WithCancel(context.Background())
 	e := &countingExporter{
 		SpanExporter: next,
 		logger:       logger,
+		life:         life,
+		cut:          cut,
 		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "triptych_spans_dropped_total",
 			Help: "Spans that never reached the collector: the queue was full, or the export failed.",
@@ -108,6 +118,9 @@ func newCountingExporter(next sdktrace.SpanExporter, logger *slog.Logger, regist
 
 // ExportSpans implements sdktrace.SpanExporter.
 func (e *countingExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(e.life, cancel)()
 	err := e.SpanExporter.ExportSpans(ctx, spans)
 	e.waiting.Add(-int64(len(spans)))
 	if err == nil {

@@ -15,7 +15,7 @@ func TestComplete(t *testing.T) {
 		"can batch": {"identity_fp16", ``, `max_batch_size: 4 dynamic_batching {}
 			input [ { name: "x" data_type: TYPE_FP16 dims: [ 3 ] } ]
 			output [ { name: "y" data_type: TYPE_FP16 dims: [ 3 ] } ]`},
-		"max_batch_size is kept": {"identity_fp32", `max_batch_size: 32`, `max_batch_size: 32 dynamic_batching {}` + fp32},
+		"max_batch_size is kept":            {"identity_fp32", `max_batch_size: 32`, `max_batch_size: 32 dynamic_batching {}` + fp32},
 		"a batch of one needs no scheduler": {"identity_fp32", `max_batch_size: 1`, `max_batch_size: 1` + fp32},
 		"the scheduler is kept": {"identity_fp32", `dynamic_batching { max_queue_delay_microseconds: 7 }`,
 			`max_batch_size: 4 dynamic_batching { max_queue_delay_microseconds: 7 }` + fp32},

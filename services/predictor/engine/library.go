@@ -37,7 +37,8 @@ func Open(path string) (*Library, error) {
 	}
 	if loaded.users == 0 {
 		ort.SetSharedLibraryPath(path)
-		if err := ort.InitializeEnvironment(ort.WithLogLevelError()); err != nil {
+		// Errors come back as errors; the runtime must not log them as well.
+		if err := ort.InitializeEnvironment(ort.WithLogLevelFatal()); err != nil {
 			return nil, unusable(path, err)
 		}
 	}

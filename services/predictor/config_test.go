@@ -1,0 +1,57 @@
+package predictor_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	predictor "triptych/services/predictor"
+	"triptych/shared/failure"
+	"triptych/shared/telemetry"
+)
+
+func TestConfigNamesTheFlag(t *testing.T) {
+	cases := map[string]struct {
+		args []string
+		want string
+	}{
+		"defaults": {nil, ""},
+		"all":      {[]string{"--device", "cuda:1", "--onnxruntime", "/x.so", "--max-queue-size", "5", "--intra-op-threads", "2"}, ""},
+		"device":   {[]string{"--device", "gpu"}, `--device: "gpu" is no device`},
+		"queue":    {[]string{"--max-queue-size", "0"}, "--max-queue-size: 0 is less than 1"},
+		"threads":  {[]string{"--intra-op-threads", "-1"}, "--intra-op-threads: -1 is not"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			cfg := predictor.DefaultConfig()
+			flags := pflag.NewFlagSet("predictor", pflag.ContinueOnError)
+			cfg.RegisterFlags(flags)
+			if err := flags.Parse(c.args); err != nil {
+				t.Fatal(err)
+			}
+			err := cfg.Validate()
+			if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(failure.Message(err), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestNewBackendRefuses(t *testing.T) {
+	cases := map[string]struct {
+		cfg  predictor.Config
+		want string
+	}{
+		"device":  {predictor.Config{Device: "tpu", MaxQueueSize: 1}, "--device"},
+		"library": {predictor.Config{Device: "cpu", MaxQueueSize: 1, Library: "/nowhere/libonnxruntime.so"}, `run "make setup"`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := predictor.NewBackend(c.cfg, telemetry.Discard())
+			if err == nil || !strings.Contains(failure.Message(err), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+}

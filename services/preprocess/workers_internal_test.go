@@ -1,0 +1,116 @@
+package preprocess
+
+import (
+	"context"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"triptych/proto/inference"
+	"triptych/shared/failure"
+	"triptych/shared/modelconfig"
+	"triptych/shared/modelserver"
+	"triptych/shared/oip"
+	"triptych/shared/telemetry"
+	"triptych/shared/testkit"
+)
+
+// From inside, so that a worker can be held as long as a test wants.
+
+func newModel(t *testing.T, config Config) *model {
+	t.Helper()
+	data, err := os.ReadFile(testkit.Path(t, "models", "imagenet_preprocess", modelconfig.Filename))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := modelconfig.ParseText(modelconfig.Filename, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := NewBackend(config, telemetry.Discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := b.Load(context.Background(), modelserver.Spec{Config: cfg, Version: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, ok := loaded.(*model)
+	if !ok {
+		t.Fatalf("loaded a %T", loaded)
+	}
+	return m
+}
+
+func catRequest(t *testing.T) *inference.ModelInferRequest {
+	t.Helper()
+	data, err := os.ReadFile(testkit.Path(t, "testdata", "images", "cat.jpg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := &inference.ModelInferRequest{}
+	oip.AddInput(req, oip.Tensor{Name: "IMAGE", Datatype: oip.Bytes, Shape: []int64{1, 1}, Data: oip.JoinStrings(data)})
+	return req
+}
+
+func TestWaitingForAWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config := DefaultConfig()
+		config.Workers, config.Queue = 1, 2
+		m, req := newModel(t, config), catRequest(t)
+		if _, err := m.backend.workers.acquire(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		type answer struct {
+			timing modelserver.Timing
+			err    error
+		}
+		call := func(ctx context.Context) chan answer {
+			c := make(chan answer, 1)
+			go func() {
+				_, timing, err := m.InferTimed(ctx, req)
+				c <- answer{timing, err}
+			}()
+			synctest.Wait()
+			return c
+		}
+		patient := call(t.Context())
+		hurried, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		late := call(hurried)
+		if n := m.Pending(); n != 2 {
+			t.Errorf("%d requests are pending, want 2", n)
+		}
+		if got := <-call(t.Context()); failure.KindOf(got.err) != failure.Busy {
+			t.Errorf("a third request got %v, want busy", got.err)
+		}
+		begin := time.Now()
+		if got := <-late; failure.KindOf(got.err) != failure.Deadline || time.Since(begin) != time.Second {
+			t.Errorf("after %v: %v, want its deadline after a second", time.Since(begin), got.err)
+		}
+		time.Sleep(time.Second)
+		m.backend.workers.release()
+		got := <-patient
+		if got.err != nil || got.timing.Queue != 2*time.Second {
+			t.Errorf("waited %v and got %v, want 2s and a tensor", got.timing.Queue, got.err)
+		}
+		if n := m.Pending(); n != 0 || m.backend.workers.waiting.Load() != 0 {
+			t.Errorf("%d requests are still pending", n)
+		}
+	})
+}
+
+func TestWorkersBoundABatch(t *testing.T) {
+	config := DefaultConfig()
+	config.Workers = 1
+	m, req := newModel(t, config), catRequest(t)
+	one := req.RawInputContents[0]
+	req.Inputs[0].Shape = []int64{4, 1}
+	for range 3 {
+		req.RawInputContents[0] = append(req.RawInputContents[0], one...)
+	}
+	if _, err := m.Infer(context.Background(), req); err != nil {
+		t.Error(err)
+	}
+}
