@@ -43,9 +43,10 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 			Name: "triptych_image_decoder_info", Help: "What decodes a format in this build.",
 		}, []string{"format", "decoder"}),
 	}
-	var errs []error
-	for _, c := range []prometheus.Collector{m.decode, m.transform, m.refused, m.panics, m.brokenEXIF, m.decoder} {
-		errs = append(errs, registry.Register(c))
+	collectors := []prometheus.Collector{m.decode, m.transform, m.refused, m.panics, m.brokenEXIF, m.decoder}
+	errs := make([]error, len(collectors))
+	for i, c := range collectors {
+		errs[i] = registry.Register(c)
 	}
 	for format, decoder := range decode.Decoders() {
 		m.decoder.WithLabelValues(string(format), decoder).Set(1)

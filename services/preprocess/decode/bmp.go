@@ -46,7 +46,7 @@ func bmpHeader(data []byte) (*header, error) {
 	}
 	memory := int64(4) // the pixels; indices of a palette beside them
 	if bits <= 8 {
-		memory += 1
+		memory++
 	}
 	return &header{
 		width: width, height: height, orientation: upright, memory: memory * int64(width) * int64(height),

@@ -66,8 +66,9 @@ func (d ifd) entry(e []byte, most int) []uint32 {
 		}
 		field = d.data[at:]
 	}
-	values := make([]uint32, 0, min(count, int64(most)))
-	for i := int64(0); i < min(count, int64(most)); i++ {
+	wanted := min(count, int64(most))
+	values := make([]uint32, 0, wanted)
+	for i := range wanted {
 		values = append(values, d.number(field[i*size:], size))
 	}
 	return values

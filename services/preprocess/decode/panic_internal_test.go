@@ -15,7 +15,7 @@ func TestPanicBecomesABrokenImage(t *testing.T) {
 	fall := func() (result Result, err error) {
 		defer recoverInto(&result, &err)
 		result.Format = TIFF
-		var pixels []byte
+		pixels := make([]byte, 1)
 		_ = pixels[len(pixels)] // out of range
 		return result, nil
 	}

@@ -71,7 +71,7 @@ func webpHeader(data []byte) (*header, error) {
 	if f.frame != nil && f.canvas != (image.Point{}) {
 		h.width, h.height = f.canvas.X, f.canvas.Y
 		h.memory = int64(h.width) * int64(h.height) * webpMemory
-		h.pixels = func() (*image.NRGBA, error) { return f.firstFrame() }
+		h.pixels = f.firstFrame
 		return h, nil
 	}
 	if f.size == (image.Point{}) {

@@ -112,8 +112,15 @@ func TestBytesByLayout(t *testing.T) {
 // The long side is truncated as in torchvision, not rounded.
 func TestLongSideIsTruncated(t *testing.T) {
 	for _, tc := range []struct{ width, height, wantWidth, wantHeight int }{
-		{1000, 667, 383, 256}, {640, 427, 383, 256}, {1024, 683, 383, 256}, {667, 1000, 256, 383},
-		{500, 375, 341, 256}, {256, 300, 256, 300}, {1, 1, 256, 256}, {1000, 4, 64000, 256}, {4, 1000, 256, 64000},
+		{1000, 667, 383, 256},
+		{640, 427, 383, 256},
+		{1024, 683, 383, 256},
+		{667, 1000, 256, 383},
+		{500, 375, 341, 256},
+		{256, 300, 256, 300},
+		{1, 1, 256, 256},
+		{1000, 4, 64000, 256},
+		{4, 1000, 256, 64000},
 	} {
 		t.Run(fmt.Sprintf("%dx%d", tc.width, tc.height), func(t *testing.T) {
 			tr, err := transform.New(transform.Spec{
