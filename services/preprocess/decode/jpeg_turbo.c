@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && !portable
 
 /*
  * JPEG by libjpeg-turbo. Errors leave by longjmp, which begins and ends inside

@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && !portable
 
 #ifndef TRIPTYCH_JPEG_TURBO_H
 #define TRIPTYCH_JPEG_TURBO_H

@@ -5,8 +5,6 @@ import (
 	"compress/zlib"
 	"encoding/binary"
 	"runtime"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -156,23 +154,5 @@ func TestLimitsAreSaid(t *testing.T) {
 	}
 	if _, err := decode.Decode(data, decode.Options{Limits: decode.Limits{Bytes: 1401, Pixels: 96 * 64, Side: 96}}); err != nil {
 		t.Errorf("at the limits: %v", err)
-	}
-}
-
-// A progressive file repeats its scans; each costs as much as the image.
-func TestThousandsOfScansAreRefused(t *testing.T) {
-	if !exact(decode.JPEG) {
-		return // image/jpeg has no such bound; it reads each scan's own bytes only
-	}
-	data := read(t, "cases", "images", "prog.jpg")
-	first := bytes.Index(data, []byte{0xff, 0xda})
-	end := first + 2 + bytes.IndexByte(data[first+2:], 0xff)
-	for data[end+1] == 0 {
-		end += 2 + bytes.IndexByte(data[end+2:], 0xff)
-	}
-	many := slices.Concat(data[:first], bytes.Repeat(data[first:end], 2000), data[end:])
-	_, err := decode.Decode(many, options())
-	if failure.KindOf(err) != failure.UnsupportedMedia || !strings.Contains(failure.Message(err), "scans") {
-		t.Errorf("got %v, want a refusal that names the scans", err)
 	}
 }
