@@ -31,7 +31,7 @@ func (a *API) form(r *http.Request, boundary string, q query) ([]*result, error)
 	reader := multipart.NewReader(r.Body, boundary)
 	for parts := 0; ; parts++ {
 		part, err := reader.NextRawPart()
-		if err == io.EOF {
+		if err == io.EOF { //nolint:errorlint // a wrapped one is a form that was cut
 			break
 		}
 		if err != nil {
@@ -90,7 +90,7 @@ type partReader struct {
 // Read implements io.Reader.
 func (r *partReader) Read(p []byte) (int, error) {
 	n, err := r.part.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && err != io.EOF { //nolint:errorlint // a wrapped one is a form that was cut
 		r.err = err
 	}
 	return n, err

@@ -43,12 +43,12 @@ func imageTooLarge(most int64) error {
 
 // result is what became of one image.
 type result struct {
-	name         string
-	model        string
-	version      string
-	predictions  []prediction
-	steps        []pipeline.StepTiming
-	err          error
+	name        string
+	model       string
+	version     string
+	predictions []prediction
+	steps       []pipeline.StepTiming
+	err         error
 }
 
 // image classifies one image. Its failure is in the result.

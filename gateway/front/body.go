@@ -149,12 +149,8 @@ func (b *body) broken(err error) error {
 			return failure.Wrap(err, failure.Deadline, "the deadline of the request has passed while its body came in")
 		}
 		return failure.Wrap(err, b.slow, "the body came too slowly")
-	case b.ctx.Err() != nil:
+	case b.ctx.Err() != nil: // also when the connection has ended: the server cancels
 		return failure.OfContext(b.ctx)
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return failure.Wrap(err, failure.Invalid, "the body ends early")
-	case errors.As(err, &network):
-		return failure.Wrap(err, failure.Cancelled, "the caller has gone")
 	default:
 		return failure.Wrap(err, failure.Invalid, "the body is not well formed")
 	}

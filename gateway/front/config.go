@@ -82,8 +82,11 @@ func (c *Config) Validate() error {
 		flag  string
 		value time.Duration
 	}{
-		{"request-timeout", c.RequestTimeout}, {"http-header-timeout", c.HeaderTimeout}, {"http-body-timeout", c.BodyTimeout},
-		{"http-write-timeout", c.WriteTimeout}, {"http-idle-timeout", c.IdleTimeout},
+		{"request-timeout", c.RequestTimeout},
+		{"http-header-timeout", c.HeaderTimeout},
+		{"http-body-timeout", c.BodyTimeout},
+		{"http-write-timeout", c.WriteTimeout},
+		{"http-idle-timeout", c.IdleTimeout},
 	} {
 		if t.value <= 0 {
 			return config.Wrong(t.flag, "is %s, must be above 0", t.value)

@@ -38,7 +38,7 @@ func (f *Front) refuse(c *gin.Context, err error) {
 	}
 	h := c.Writer.Header()
 	h.Del("Content-Encoding")
-	h.Del(http.CanonicalHeaderKey("Content-Length"))
+	h.Del("Content-Length")
 	if after := failure.RetryAfter(err); after > 0 {
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(after.Seconds()))))
 	}

@@ -175,13 +175,13 @@ func TestRepositoryControl(t *testing.T) {
 func TestUnsupportedRoutes(t *testing.T) {
 	s := fronttest.Start(t, server())
 	for path, method := range map[string]string{
-		"/v2/models/floats/generate":               http.MethodPost,
-		"/v2/models/floats/trace/setting":          http.MethodGet,
-		"/v2/systemsharedmemory/status":            http.MethodGet,
-		"/v2/cudasharedmemory/region/a/register":   http.MethodPost,
-		"/v2/repository/other/models/x/load":       http.MethodPost,
-		"/v2/repository/other/index":               http.MethodPost,
-		"/v2/logging":                              http.MethodGet,
+		"/v2/models/floats/generate":                 http.MethodPost,
+		"/v2/models/floats/trace/setting":            http.MethodGet,
+		"/v2/systemsharedmemory/status":              http.MethodGet,
+		"/v2/cudasharedmemory/region/a/register":     http.MethodPost,
+		"/v2/repository/other/models/x/load":         http.MethodPost,
+		"/v2/repository/other/index":                 http.MethodPost,
+		"/v2/logging":                                http.MethodGet,
 		"/v2/models/floats/versions/1/trace/setting": http.MethodPost,
 	} {
 		if a := s.Do(method, path, nil); a.Status != http.StatusNotImplemented || a.Failure().Code != "UNSUPPORTED" {

@@ -19,8 +19,8 @@ type elements struct {
 	shape    []int64
 	// volumes[k] is how many elements one list at level k holds.
 	volumes []int64
-	// add appends the raw form of the next element.
-	add  func(e *elements) error
+	// add appends the raw form of the next element, which is of the kind.
+	add  func(e *elements, kind jsonlex.Kind) error
 	data []byte
 }
 
@@ -102,7 +102,7 @@ func (e *elements) item(level int, i int64, kind jsonlex.Kind, lists bool) error
 	if lists {
 		return e.list(level + 1)
 	}
-	return e.add(e)
+	return e.add(e, kind)
 }
 
 func (e *elements) wrongCount(level int, got string, want int64) error {
@@ -119,7 +119,7 @@ func (e *elements) wrong(format string, args ...any) error {
 }
 
 // reader chooses how elements of a datatype are read.
-func reader(datatype string, isBase64 bool) (func(*elements) error, error) {
+func reader(datatype string, isBase64 bool) (func(*elements, jsonlex.Kind) error, error) {
 	switch datatype {
 	case "BOOL":
 		return (*elements).boolean, nil
@@ -145,17 +145,16 @@ func reader(datatype string, isBase64 bool) (func(*elements) error, error) {
 	}
 }
 
-// expect is an error unless the next element is of a kind.
-func (e *elements) expect(want jsonlex.Kind) error {
-	kind, err := e.lexer.Peek()
-	if err == nil && kind != want {
-		err = e.wrong("%s where %s wants %s", kind, e.datatype, want)
+// expect is an error unless an element is of the kind that is wanted.
+func (e *elements) expect(kind, want jsonlex.Kind) error {
+	if kind != want {
+		return e.wrong("%s where %s wants %s", kind, e.datatype, want)
 	}
-	return err
+	return nil
 }
 
-func (e *elements) boolean() error {
-	if err := e.expect(jsonlex.Bool); err != nil {
+func (e *elements) boolean(kind jsonlex.Kind) error {
+	if err := e.expect(kind, jsonlex.Bool); err != nil {
 		return err
 	}
 	v, err := e.lexer.Bool()
@@ -167,8 +166,8 @@ func (e *elements) boolean() error {
 	return err
 }
 
-func (e *elements) text() error {
-	if err := e.expect(jsonlex.String); err != nil {
+func (e *elements) text(kind jsonlex.Kind) error {
+	if err := e.expect(kind, jsonlex.String); err != nil {
 		return err
 	}
 	text, err := e.lexer.Text()
@@ -176,8 +175,8 @@ func (e *elements) text() error {
 	return err
 }
 
-func (e *elements) base64() error {
-	if err := e.expect(jsonlex.String); err != nil {
+func (e *elements) base64(kind jsonlex.Kind) error {
+	if err := e.expect(kind, jsonlex.String); err != nil {
 		return err
 	}
 	text, err := e.lexer.Text()
@@ -193,8 +192,8 @@ func (e *elements) base64() error {
 	return nil
 }
 
-func (e *elements) octet() error {
-	negative, magnitude, text, ok, err := e.whole()
+func (e *elements) octet(kind jsonlex.Kind) error {
+	negative, magnitude, text, ok, err := e.whole(kind)
 	if err != nil {
 		return err
 	}
@@ -205,8 +204,8 @@ func (e *elements) octet() error {
 	return nil
 }
 
-func (e *elements) unsigned() error {
-	negative, magnitude, text, ok, err := e.whole()
+func (e *elements) unsigned(kind jsonlex.Kind) error {
+	negative, magnitude, text, ok, err := e.whole(kind)
 	if err != nil {
 		return err
 	}
@@ -218,8 +217,8 @@ func (e *elements) unsigned() error {
 	return nil
 }
 
-func (e *elements) signed() error {
-	negative, magnitude, text, ok, err := e.whole()
+func (e *elements) signed(kind jsonlex.Kind) error {
+	negative, magnitude, text, ok, err := e.whole(kind)
 	if err != nil {
 		return err
 	}
@@ -233,8 +232,8 @@ func (e *elements) signed() error {
 	return nil
 }
 
-func (e *elements) whole() (negative bool, magnitude uint64, text []byte, ok bool, err error) {
-	if err := e.expect(jsonlex.Number); err != nil {
+func (e *elements) whole(kind jsonlex.Kind) (negative bool, magnitude uint64, text []byte, ok bool, err error) {
+	if err := e.expect(kind, jsonlex.Number); err != nil {
 		return false, 0, nil, false, err
 	}
 	return e.lexer.Whole()
@@ -246,20 +245,20 @@ func (e *elements) word(v uint64, size int) {
 	e.data = e.data[:len(e.data)-8+size]
 }
 
-func (e *elements) single() error {
-	v, err := e.float(32)
+func (e *elements) single(kind jsonlex.Kind) error {
+	v, err := e.float(kind, 32)
 	e.data = binary.LittleEndian.AppendUint32(e.data, math.Float32bits(float32(v)))
 	return err
 }
 
-func (e *elements) double() error {
-	v, err := e.float(64)
+func (e *elements) double(kind jsonlex.Kind) error {
+	v, err := e.float(kind, 64)
 	e.data = binary.LittleEndian.AppendUint64(e.data, math.Float64bits(v))
 	return err
 }
 
-func (e *elements) float(bits int) (float64, error) {
-	if err := e.expect(jsonlex.Number); err != nil {
+func (e *elements) float(kind jsonlex.Kind, bits int) (float64, error) {
+	if err := e.expect(kind, jsonlex.Number); err != nil {
 		return 0, err
 	}
 	text, err := e.lexer.Number()

@@ -67,11 +67,11 @@ func (a *API) read(c *gin.Context, model, version string) (*request, error) {
 
 // serverTiming says where the time of a request went, for browsers and curl.
 func serverTiming(resp *inference.ModelInferResponse, total time.Duration) string {
-	text := ""
+	var text []byte
 	for _, part := range []struct{ name, parameter string }{{"queue", modelserver.QueueParameter}, {"compute", modelserver.ComputeParameter}} {
 		if us, err := oip.IntParameter(resp.GetParameters(), part.parameter, -1); err == nil && us >= 0 {
-			text += fmt.Sprintf("%s;dur=%.3f, ", part.name, float64(us)/1000)
+			text = fmt.Appendf(text, "%s;dur=%.3f, ", part.name, float64(us)/1000)
 		}
 	}
-	return text + fmt.Sprintf("total;dur=%.3f", web.Milliseconds(total))
+	return string(fmt.Appendf(text, "total;dur=%.3f", web.Milliseconds(total)))
 }

@@ -31,7 +31,7 @@ func golden(t *testing.T, name string, got []byte) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(path) //nolint:gosec // a test's own file
+	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

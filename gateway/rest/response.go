@@ -35,7 +35,8 @@ func render(req *request, resp *inference.ModelInferResponse) (*answer, error) {
 	}
 	text, _ := texts.Get().(*[]byte)
 	a := &answer{text: text}
-	dst := append((*text)[:0], '{')
+	dst := (*text)[:0]
+	dst = append(dst, '{')
 	if id := req.message.GetId(); id != "" {
 		dst = append(appendText(append(dst, `"id":`...), id), ',')
 	}
@@ -56,7 +57,8 @@ func render(req *request, resp *inference.ModelInferResponse) (*answer, error) {
 			return nil, failure.Prefix("output "+quote(out.GetName()), err)
 		}
 	}
-	*text = append(dst, "]}"...)
+	dst = append(dst, "]}"...)
+	*text = dst
 	return a, nil
 }
 

@@ -146,9 +146,13 @@ func writer(datatype string) (func(dst, element []byte) ([]byte, error), error) 
 	case "INT8":
 		return func(dst, e []byte) ([]byte, error) { return strconv.AppendInt(dst, int64(int8(e[0])), 10), nil }, nil
 	case "INT16":
-		return func(dst, e []byte) ([]byte, error) { return strconv.AppendInt(dst, int64(int16(le.Uint16(e))), 10), nil }, nil
+		return func(dst, e []byte) ([]byte, error) {
+			return strconv.AppendInt(dst, int64(int16(le.Uint16(e))), 10), nil
+		}, nil
 	case "INT32":
-		return func(dst, e []byte) ([]byte, error) { return strconv.AppendInt(dst, int64(int32(le.Uint32(e))), 10), nil }, nil
+		return func(dst, e []byte) ([]byte, error) {
+			return strconv.AppendInt(dst, int64(int32(le.Uint32(e))), 10), nil
+		}, nil
 	case "INT64":
 		return func(dst, e []byte) ([]byte, error) { return strconv.AppendInt(dst, int64(le.Uint64(e)), 10), nil }, nil
 	case "UINT8":

@@ -63,10 +63,10 @@ func (s *Server) ServerReady(context.Context, *inference.ServerReadyRequest) (*i
 // ModelReady implements the service. A fault makes a model not ready.
 func (s *Server) ModelReady(_ context.Context, req *inference.ModelReadyRequest) (*inference.ModelReadyResponse, error) {
 	m, err := s.model(req.GetName(), req.GetVersion())
-	if m.Fault != nil {
-		return &inference.ModelReadyResponse{}, nil
+	if err != nil && m.Fault == nil {
+		return nil, err
 	}
-	return &inference.ModelReadyResponse{Ready: true}, err
+	return &inference.ModelReadyResponse{Ready: err == nil}, nil
 }
 
 // ServerMetadata implements the service.

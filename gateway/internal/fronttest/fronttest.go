@@ -137,7 +137,7 @@ func (s *Server) Do(method, path string, body io.Reader, headers ...string) Answ
 	if err != nil {
 		s.tb.Fatal(err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // nothing is written
+	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
 	if err != nil {
 		s.tb.Fatal(err)

@@ -102,23 +102,14 @@ func (l *Lexer) Whole() (negative bool, magnitude uint64, text []byte, ok bool, 
 // wholeDecimal is the magnitude of a decimal number without a detour through
 // floating point.
 func wholeDecimal(text []byte) (uint64, bool) {
-	mantissa, exponent, fraction := make([]byte, 0, 24), 0, 0
+	mantissa, fraction := make([]byte, 0, 24), 0
 	point := false
 	for i, b := range text {
 		switch {
 		case b == '.':
 			point = true
 		case b == 'e' || b == 'E':
-			e, err := strconv.Atoi(string(text[i+1:]))
-			if err != nil {
-				// An exponent that no int holds: only zero is whole, and it stays zero.
-				e = math.MaxInt32
-				if text[i+1] == '-' {
-					e = math.MinInt32
-				}
-			}
-			exponent = e
-			return scale(mantissa, exponent-fraction)
+			return scale(mantissa, exponentOf(text[i+1:])-fraction)
 		case b >= '0' && b <= '9':
 			mantissa = append(mantissa, b)
 			if point {
@@ -127,6 +118,19 @@ func wholeDecimal(text []byte) (uint64, bool) {
 		}
 	}
 	return scale(mantissa, -fraction)
+}
+
+// exponentOf is the value of an exponent, or something as far away when no int
+// holds it: only zero is whole then.
+func exponentOf(text []byte) int {
+	e, err := strconv.Atoi(string(text))
+	if err == nil {
+		return min(max(e, math.MinInt32), math.MaxInt32)
+	}
+	if text[0] == '-' {
+		return math.MinInt32
+	}
+	return math.MaxInt32
 }
 
 func scale(mantissa []byte, exponent int) (uint64, bool) {
