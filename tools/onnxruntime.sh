@@ -7,6 +7,7 @@
 # Progress goes to standard error, the path to standard output. What is fetched
 # is pinned by checksum; the sources are tried in turn until one answers. A
 # wrong checksum is an error and never a reason to try the next source.
+# shellcheck disable=SC2317 # fetch_SOURCE is called by its composed name
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"triptych/proto/inference"
 	predictor "triptych/services/predictor"
+	"triptych/services/predictor/engine"
 	"triptych/shared/failure"
 	"triptych/shared/modelconfig"
 	"triptych/shared/modelserver"
@@ -109,7 +111,7 @@ func logits(tb testing.TB, resp *inference.ModelInferResponse) []float32 {
 func TestBatchedAnswersAreTheSingleAnswers(t *testing.T) {
 	b, _ := backend(t)
 	for _, version := range []int64{1, 2} {
-		t.Run("version "+string(rune('0'+version)), func(t *testing.T) {
+		t.Run("version "+strconv.FormatInt(version, 10), func(t *testing.T) {
 			model := load(t, b, sample(t, version))
 			const callers = 64
 			var alone [callers][]float32
@@ -220,7 +222,7 @@ func TestDeviceIsVisible(t *testing.T) {
 		t.Fatal(err)
 	}
 	properties := model.(modelserver.Describer).Properties()
-	for key, want := range map[string]string{"device": "cpu", "device_requested": "auto", "execution_provider": "CPUExecutionProvider", "instances": "1"} {
+	for key, want := range map[string]string{"device": "cpu", "device_requested": "auto", "execution_provider": "CPUExecutionProvider", "instances": strconv.Itoa(min(engine.Cores(), 2))} {
 		if properties[key] != want {
 			t.Errorf("%s is %q, want %q", key, properties[key], want)
 		}

@@ -21,7 +21,8 @@ type Config struct {
 	// whose configuration sets no bound.
 	MaxQueueSize int
 	// IntraOpThreads is the number of threads of one operator; 0 shares the
-	// cores. A model's intra_op_thread_count goes before it.
+	// cores, as far as the container's quota goes, among the batches that run at
+	// once. A model's intra_op_thread_count goes before it.
 	IntraOpThreads int
 }
 

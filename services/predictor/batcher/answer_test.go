@@ -221,14 +221,14 @@ func TestTiming(t *testing.T) {
 func TestFullQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, &fakeModel{took: time.Second}, func(c *batcher.Config) { c.MaxQueueSize, c.MaxBatchSize = 6, 2 })
-		warm := b.send(t, t.Context(), request(1, 2, 4))
+		warm := b.send(t.Context(), t, request(1, 2, 4))
 		<-warm
 		var all []<-chan outcome
 		for n := range uint32(7) { // 1 runs, 6 wait
-			all = append(all, b.send(t, t.Context(), request(n, 2, 4)))
+			all = append(all, b.send(t.Context(), t, request(n, 2, 4)))
 			synctest.Wait()
 		}
-		got := <-b.send(t, t.Context(), request(99, 2, 4))
+		got := <-b.send(t.Context(), t, request(99, 2, 4))
 		wantKind(t, got.err, failure.Busy)
 		if got.took != 0 {
 			t.Errorf("refused after %s", got.took)
@@ -254,7 +254,7 @@ func TestDrain(t *testing.T) {
 		b := start(t, &fakeModel{took: time.Second}, delay(time.Hour))
 		var all []<-chan outcome
 		for n := range uint32(3) {
-			all = append(all, b.send(t, t.Context(), request(n, 1, 4)))
+			all = append(all, b.send(t.Context(), t, request(n, 1, 4)))
 		}
 		synctest.Wait()
 		begin := time.Now()
@@ -263,7 +263,7 @@ func TestDrain(t *testing.T) {
 			group.Go(b.Close)
 		}
 		synctest.Wait()
-		wantKind(t, (<-b.send(t, t.Context(), request(9, 1, 4))).err, failure.Unavailable)
+		wantKind(t, (<-b.send(t.Context(), t, request(9, 1, 4))).err, failure.Unavailable)
 		group.Wait()
 		if took := time.Since(begin); took != time.Second {
 			t.Errorf("closed after %s, want after the batch that was held", took)

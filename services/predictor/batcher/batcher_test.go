@@ -106,6 +106,7 @@ type bench struct {
 type option func(*batcher.Config)
 
 func start(tb testing.TB, model *fakeModel, options ...option) *bench {
+	tb.Helper()
 	return startTraced(tb, model, noop.NewTracerProvider().Tracer(""), options...)
 }
 
@@ -160,7 +161,8 @@ type outcome struct {
 }
 
 // send runs a request in the background and reports what became of it.
-func (b *bench) send(tb testing.TB, ctx context.Context, req *inference.ModelInferRequest) <-chan outcome {
+func (b *bench) send(ctx context.Context, tb testing.TB, req *inference.ModelInferRequest) <-chan outcome {
+	tb.Helper()
 	done := make(chan outcome, 1)
 	begin := time.Now()
 	go func() {

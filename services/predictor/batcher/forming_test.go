@@ -15,11 +15,11 @@ import (
 func TestIdleStartsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, &fakeModel{took: 10 * time.Millisecond})
-		first := b.send(t, t.Context(), request(1, 1, 4))
+		first := b.send(t.Context(), t, request(1, 1, 4))
 		synctest.Wait()
 		var rest []<-chan outcome
 		for n := range uint32(11) {
-			rest = append(rest, b.send(t, t.Context(), request(10+n, 1, 4)))
+			rest = append(rest, b.send(t.Context(), t, request(10+n, 1, 4)))
 		}
 		if got := <-first; got.took != 10*time.Millisecond {
 			t.Errorf("alone: %s, want the model's 10ms", got.took)
@@ -46,9 +46,9 @@ func TestDelayIsExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const d, run = 100 * time.Millisecond, 10 * time.Millisecond
 		b := start(t, &fakeModel{took: run}, delay(d))
-		one := b.send(t, t.Context(), request(1, 1, 4))
+		one := b.send(t.Context(), t, request(1, 1, 4))
 		time.Sleep(60 * time.Millisecond)
-		two := b.send(t, t.Context(), request(2, 1, 4))
+		two := b.send(t.Context(), t, request(2, 1, 4))
 		if got := <-one; got.took != d+run {
 			t.Errorf("the first took %s, want %s", got.took, d+run)
 		}
@@ -69,7 +69,7 @@ func TestFullDoesNotWaitForTheDelay(t *testing.T) {
 		b := start(t, &fakeModel{}, delay(time.Hour))
 		var all []<-chan outcome
 		for n := range uint32(8) {
-			all = append(all, b.send(t, t.Context(), request(n, 1, 4)))
+			all = append(all, b.send(t.Context(), t, request(n, 1, 4)))
 		}
 		for _, r := range all {
 			if got := <-r; got.took != 0 {
@@ -86,9 +86,9 @@ func TestFullDoesNotWaitForTheDelay(t *testing.T) {
 func TestDelayCountsWhileBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, &fakeModel{took: 50 * time.Millisecond}, delay(20*time.Millisecond))
-		a := b.send(t, t.Context(), request(1, 8, 4)) // full: starts at once
+		a := b.send(t.Context(), t, request(1, 8, 4)) // full: starts at once
 		synctest.Wait()
-		late := b.send(t, t.Context(), request(2, 1, 4))
+		late := b.send(t.Context(), t, request(2, 1, 4))
 		<-a
 		if got := <-late; got.took != 100*time.Millisecond {
 			t.Errorf("took %s, want 50ms of waiting and 50ms of running", got.took)
@@ -118,11 +118,11 @@ func TestPreferredSizes(t *testing.T) {
 				b := start(t, &fakeModel{took: time.Millisecond}, c.options...)
 				// All requests of a case come while the instance is busy, and
 				// are still within their delay when it is free.
-				block := b.send(t, t.Context(), request(99, b.limit, 3))
+				block := b.send(t.Context(), t, request(99, b.limit, 3))
 				synctest.Wait()
 				var all []<-chan outcome
 				for i, rows := range c.rows {
-					all = append(all, b.send(t, t.Context(), request(uint32(i), rows, 4)))
+					all = append(all, b.send(t.Context(), t, request(uint32(i), rows, 4)))
 					synctest.Wait()
 				}
 				<-block
@@ -148,11 +148,11 @@ func TestBacklogMakesFullBatches(t *testing.T) {
 		b := start(t, &fakeModel{took: time.Millisecond}, delay(100*time.Millisecond), func(c *batcher.Config) {
 			c.MaxBatchSize, c.Preferred = 64, []int{8, 32, 64}
 		})
-		block := b.send(t, t.Context(), request(1, 64, 1))
+		block := b.send(t.Context(), t, request(1, 64, 1))
 		synctest.Wait()
 		var all []<-chan outcome
 		for n := range uint32(256) {
-			all = append(all, b.send(t, t.Context(), request(n, 1, 4)))
+			all = append(all, b.send(t.Context(), t, request(n, 1, 4)))
 		}
 		<-block
 		for _, r := range all {
@@ -168,11 +168,11 @@ func TestBacklogMakesFullBatches(t *testing.T) {
 func TestRequestsKeepTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, &fakeModel{took: time.Millisecond})
-		block := b.send(t, t.Context(), request(100, 1, 4))
+		block := b.send(t.Context(), t, request(100, 1, 4))
 		synctest.Wait()
 		var all []<-chan outcome
 		for i, rows := range []int{5, 4, 3, 8, 1} {
-			all = append(all, b.send(t, t.Context(), request(uint32(i), rows, 4)))
+			all = append(all, b.send(t.Context(), t, request(uint32(i), rows, 4)))
 			synctest.Wait()
 		}
 		<-block
@@ -190,7 +190,7 @@ func TestRequestsKeepTheirOrder(t *testing.T) {
 func TestDifferentShapesNeverMeet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, &fakeModel{took: time.Millisecond}, delay(5*time.Millisecond))
-		block := b.send(t, t.Context(), request(100, 8, 4))
+		block := b.send(t.Context(), t, request(100, 8, 4))
 		synctest.Wait()
 		var all []<-chan outcome
 		for n := range uint32(12) {
@@ -199,7 +199,7 @@ func TestDifferentShapesNeverMeet(t *testing.T) {
 			if n%4 == 3 {
 				req.Inputs[0].Datatype = "INT32"
 			}
-			all = append(all, b.send(t, t.Context(), req))
+			all = append(all, b.send(t.Context(), t, req))
 			synctest.Wait()
 		}
 		<-block
@@ -225,12 +225,12 @@ func TestARareShapeDoesNotStarve(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var flood []<-chan outcome
 		for n := range uint32(200) {
-			flood = append(flood, b.send(t, ctx, request(n, 1, 4)))
+			flood = append(flood, b.send(ctx, t, request(n, 1, 4)))
 		}
 		synctest.Wait()
-		rare := b.send(t, t.Context(), request(1000, 1, 9))
+		rare := b.send(t.Context(), t, request(1000, 1, 9))
 		for n := range uint32(200) {
-			flood = append(flood, b.send(t, ctx, request(n, 1, 4)))
+			flood = append(flood, b.send(ctx, t, request(n, 1, 4)))
 		}
 		// 200 rows are before it: 1 batch that runs, and 199 rows in 25 more.
 		if got := <-rare; got.took > 280*time.Millisecond {
@@ -253,7 +253,7 @@ func TestWithoutDynamicBatchingEachRunsAlone(t *testing.T) {
 				b := start(t, &fakeModel{took: time.Millisecond}, o, func(c *batcher.Config) { c.Instances = 2 })
 				var all []<-chan outcome
 				for n := range uint32(6) {
-					all = append(all, b.send(t, t.Context(), request(n, 2, 4)))
+					all = append(all, b.send(t.Context(), t, request(n, 2, 4)))
 				}
 				for _, r := range all {
 					if got := <-r; got.err != nil {

@@ -27,7 +27,7 @@ func TestCancellationStorm(t *testing.T) {
 					group.Go(func() {
 						ctx, cancel := context.WithTimeout(t.Context(), patience)
 						defer cancel()
-						got := <-b.send(t, ctx, request(n, 1, 4))
+						got := <-b.send(ctx, t, request(n, 1, 4))
 						if got.err != nil && failure.KindOf(got.err) != failure.Deadline {
 							t.Errorf("error %v", got.err)
 						}
@@ -39,7 +39,7 @@ func TestCancellationStorm(t *testing.T) {
 					t.Errorf("%d still wait", n)
 				}
 				time.Sleep(time.Second)
-				if got := <-b.send(t, t.Context(), request(1000, 1, 4)); got.err != nil || got.took != d+run {
+				if got := <-b.send(t.Context(), t, request(1000, 1, 4)); got.err != nil || got.took != d+run {
 					t.Errorf("the patient caller: %v after %s, want %s", got.err, got.took, d+run)
 				}
 			})
@@ -56,7 +56,7 @@ func TestCancellationStormOnTheRealClock(t *testing.T) {
 			for round := range uint32(10) {
 				ctx, cancel := context.WithTimeout(t.Context(), rand.N(3*time.Millisecond))
 				req := request(n*10+round, 1+int(round%3), 4)
-				<-b.send(t, ctx, req)
+				<-b.send(ctx, t, req)
 				// The memory is the caller's again: whoever still read it
 				// would be seen by the race detector.
 				clear(req.RawInputContents[0])
@@ -65,7 +65,7 @@ func TestCancellationStormOnTheRealClock(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if got := <-b.send(t, t.Context(), request(1, 1, 4)); got.err != nil {
+	if got := <-b.send(t.Context(), t, request(1, 1, 4)); got.err != nil {
 		t.Error(got.err)
 	}
 }
@@ -75,9 +75,9 @@ func TestCancellationStormOnTheRealClock(t *testing.T) {
 func TestQueueTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, &fakeModel{took: 3 * time.Second}, func(c *batcher.Config) { c.Timeout = 300 * time.Millisecond })
-		a := b.send(t, t.Context(), request(1, 1, 4))
+		a := b.send(t.Context(), t, request(1, 1, 4))
 		time.Sleep(10 * time.Millisecond)
-		late := <-b.send(t, t.Context(), request(2, 1, 4))
+		late := <-b.send(t.Context(), t, request(2, 1, 4))
 		wantKind(t, late.err, failure.Deadline)
 		if late.took != 300*time.Millisecond {
 			t.Errorf("told after %s", late.took)
@@ -111,11 +111,11 @@ func TestQueueTimeoutOfTheRequest(t *testing.T) {
 				b := start(t, &fakeModel{took: time.Second}, func(cfg *batcher.Config) {
 					cfg.Timeout, cfg.TimeoutOverride = 300*time.Millisecond, c.override
 				})
-				a := b.send(t, t.Context(), request(1, 1, 4))
+				a := b.send(t.Context(), t, request(1, 1, 4))
 				synctest.Wait()
 				req := request(2, 1, 4)
 				req.Parameters = oip.Parameters{"timeout": oip.Int64(c.micros)}
-				if got := <-b.send(t, t.Context(), req); got.took != c.want {
+				if got := <-b.send(t.Context(), t, req); got.took != c.want {
 					t.Errorf("timed out after %s, want %s", got.took, c.want)
 				}
 				<-a
@@ -130,11 +130,11 @@ func TestQueueTimeoutDelays(t *testing.T) {
 		b := start(t, &fakeModel{took: 400 * time.Millisecond}, func(c *batcher.Config) {
 			c.Timeout, c.TimeoutDelays, c.MaxBatchSize = 300*time.Millisecond, true, 1
 		})
-		a := b.send(t, t.Context(), request(1, 1, 4))
+		a := b.send(t.Context(), t, request(1, 1, 4))
 		synctest.Wait()
-		late := b.send(t, t.Context(), request(2, 1, 4))
+		late := b.send(t.Context(), t, request(2, 1, 4))
 		time.Sleep(200 * time.Millisecond)
-		fresh := b.send(t, t.Context(), request(3, 1, 4))
+		fresh := b.send(t.Context(), t, request(3, 1, 4))
 		for _, r := range []<-chan outcome{a, fresh, late} {
 			if got := <-r; got.err != nil {
 				t.Error(got.err)
@@ -154,7 +154,7 @@ func TestAbandonedRequestsAreNotExecuted(t *testing.T) {
 		for n := range uint32(40) {
 			ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 			t.Cleanup(cancel)
-			all = append(all, b.send(t, ctx, request(n, 1, 4)))
+			all = append(all, b.send(ctx, t, request(n, 1, 4)))
 			synctest.Wait()
 		}
 		fine := 0
@@ -185,22 +185,22 @@ func TestAbandonedRequestsAreNotExecuted(t *testing.T) {
 func TestLeavingFreesThePlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, &fakeModel{took: time.Second}, func(c *batcher.Config) { c.MaxQueueSize = 1 })
-		running := b.send(t, t.Context(), request(1, 1, 4))
+		running := b.send(t.Context(), t, request(1, 1, 4))
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
-		waiting := b.send(t, ctx, request(2, 1, 4))
+		waiting := b.send(ctx, t, request(2, 1, 4))
 		synctest.Wait()
 		if n := b.Pending(); n != 1 {
 			t.Errorf("%d wait", n)
 		}
-		wantKind(t, (<-b.send(t, t.Context(), request(3, 1, 4))).err, failure.Busy)
+		wantKind(t, (<-b.send(t.Context(), t, request(3, 1, 4))).err, failure.Busy)
 		cancel()
 		gone := <-waiting
 		wantKind(t, gone.err, failure.Cancelled)
 		if gone.took != 0 || b.Pending() != 0 {
 			t.Errorf("gone after %s, %d wait", gone.took, b.Pending())
 		}
-		next := b.send(t, t.Context(), request(4, 1, 4))
+		next := b.send(t.Context(), t, request(4, 1, 4))
 		<-running
 		if got := <-next; got.err != nil {
 			t.Error(got.err)
@@ -219,7 +219,7 @@ func TestRunningBatchThatLosesItsCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, &fakeModel{took: 10 * time.Second}, delay(time.Millisecond))
 		ctx, cancel := context.WithCancel(t.Context())
-		leaves, stays := b.send(t, ctx, request(1, 1, 4)), b.send(t, t.Context(), request(2, 1, 4))
+		leaves, stays := b.send(ctx, t, request(1, 1, 4)), b.send(t.Context(), t, request(2, 1, 4))
 		time.Sleep(time.Second)
 		cancel()
 		if got := <-leaves; got.took != time.Second {
@@ -231,9 +231,9 @@ func TestRunningBatchThatLosesItsCallers(t *testing.T) {
 
 		alone, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		abandoned := b.send(t, alone, request(3, 1, 4))
+		abandoned := b.send(alone, t, request(3, 1, 4))
 		<-abandoned
-		if got := <-b.send(t, t.Context(), request(4, 1, 4)); got.took != 10*time.Second+time.Millisecond {
+		if got := <-b.send(t.Context(), t, request(4, 1, 4)); got.took != 10*time.Second+time.Millisecond {
 			t.Errorf("the instance was not free: %s", got.took)
 		}
 	})
@@ -244,7 +244,7 @@ func TestACallerThatIsGoneAlready(t *testing.T) {
 		b := start(t, &fakeModel{})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		wantKind(t, (<-b.send(t, ctx, request(1, 1, 4))).err, failure.Cancelled)
+		wantKind(t, (<-b.send(ctx, t, request(1, 1, 4))).err, failure.Cancelled)
 		if b.model.rows() != 0 {
 			t.Error("executed for nobody")
 		}

@@ -17,6 +17,7 @@ import (
 
 // tracing is a tracer whose spans the test can read.
 func tracing(t *testing.T) (oteltrace.Tracer, *tracetest.SpanRecorder) {
+	t.Helper()
 	recorder := tracetest.NewSpanRecorder()
 	provider := trace.NewTracerProvider(trace.WithSpanProcessor(recorder), trace.WithSampler(trace.ParentBased(trace.AlwaysSample())))
 	t.Cleanup(func() { _ = provider.Shutdown(context.Background()) })
@@ -48,7 +49,7 @@ func TestSpansOfABatch(t *testing.T) {
 		b := startTraced(t, &fakeModel{took: 2 * time.Millisecond}, tracer, delay(time.Millisecond))
 		var all []<-chan outcome
 		for n := range byte(4) {
-			all = append(all, b.send(t, remote(t.Context(), n+1, n%2 == 0), request(uint32(n), 2, 4)))
+			all = append(all, b.send(remote(t.Context(), n+1, n%2 == 0), t, request(uint32(n), 2, 4)))
 		}
 		for _, r := range all {
 			<-r
@@ -102,8 +103,8 @@ func TestNoSpansWithoutASampledMember(t *testing.T) {
 	tracer, recorder := tracing(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := startTraced(t, &fakeModel{}, tracer)
-		<-b.send(t, remote(t.Context(), 1, false), request(1, 1, 4))
-		<-b.send(t, t.Context(), request(2, 1, 4))
+		<-b.send(remote(t.Context(), 1, false), t, request(1, 1, 4))
+		<-b.send(t.Context(), t, request(2, 1, 4))
 	})
 	if n := len(recorder.Started()); n != 0 {
 		t.Errorf("%d spans, want none", n)
@@ -126,16 +127,16 @@ func TestSpanOfADroppedRequest(t *testing.T) {
 			tracer, recorder := tracing(t)
 			synctest.Test(t, func(t *testing.T) {
 				b := startTraced(t, &fakeModel{took: time.Second}, tracer, c.options...)
-				running := b.send(t, t.Context(), request(1, 1, 4))
+				running := b.send(t.Context(), t, request(1, 1, 4))
 				synctest.Wait()
 				var waiting <-chan outcome
 				if name == "refused" {
-					waiting = b.send(t, t.Context(), request(2, 1, 4))
+					waiting = b.send(t.Context(), t, request(2, 1, 4))
 					synctest.Wait()
 				}
 				ctx, cancel := context.WithTimeout(remote(t.Context(), 3, true), c.patience)
 				defer cancel()
-				<-b.send(t, ctx, request(3, 1, 4))
+				<-b.send(ctx, t, request(3, 1, 4))
 				<-running
 				if waiting != nil {
 					<-waiting

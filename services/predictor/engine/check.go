@@ -136,7 +136,7 @@ func (t tensor) preallocated(batching bool) bool {
 		return false
 	}
 	for i, d := range t.inner {
-		if d < 0 && !(batching && i == 0) {
+		if d < 0 && (!batching || i > 0) {
 			return false
 		}
 	}

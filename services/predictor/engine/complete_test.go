@@ -17,8 +17,10 @@ func TestComplete(t *testing.T) {
 			output [ { name: "y" data_type: TYPE_FP16 dims: [ 3 ] } ]`},
 		"max_batch_size is kept":            {"identity_fp32", `max_batch_size: 32`, `max_batch_size: 32 dynamic_batching {}` + fp32},
 		"a batch of one needs no scheduler": {"identity_fp32", `max_batch_size: 1`, `max_batch_size: 1` + fp32},
-		"the scheduler is kept": {"identity_fp32", `dynamic_batching { max_queue_delay_microseconds: 7 }`,
-			`max_batch_size: 4 dynamic_batching { max_queue_delay_microseconds: 7 }` + fp32},
+		"the scheduler is kept": {
+			"identity_fp32", `dynamic_batching { max_queue_delay_microseconds: 7 }`,
+			`max_batch_size: 4 dynamic_batching { max_queue_delay_microseconds: 7 }` + fp32,
+		},
 		"can't batch": {"fixed_batch", ``, `
 			input [ { name: "x" data_type: TYPE_FP32 dims: [ 1, 3 ] } ]
 			output [ { name: "y" data_type: TYPE_FP32 dims: [ 1, 3 ] } ]`},
@@ -28,8 +30,10 @@ func TestComplete(t *testing.T) {
 		"nothing beside the batch": {"vector", ``, `max_batch_size: 4 dynamic_batching {}
 			input [ { name: "x" data_type: TYPE_FP32 dims: [ 1 ] reshape {} } ]
 			output [ { name: "y" data_type: TYPE_FP32 dims: [ 1 ] reshape {} } ]`},
-		"outputs only": {"identity_fp32", `max_batch_size: 2 input [ { name: "x" data_type: TYPE_FP32 dims: [ 3 ] } ]`,
-			`max_batch_size: 2 dynamic_batching {}` + fp32},
+		"outputs only": {
+			"identity_fp32", `max_batch_size: 2 input [ { name: "x" data_type: TYPE_FP32 dims: [ 3 ] } ]`,
+			`max_batch_size: 2 dynamic_batching {}` + fp32,
+		},
 		"complete already": {"identity_fp32", fp32, fp32},
 	}
 	for name, c := range cases {

@@ -71,6 +71,7 @@ func load(tb testing.TB, cfg *inference.ModelConfig) *engine.Session {
 }
 
 func closeLater(tb testing.TB, session *engine.Session) {
+	tb.Helper()
 	tb.Cleanup(func() {
 		if err := session.Close(); err != nil {
 			tb.Error(err)

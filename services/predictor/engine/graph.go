@@ -67,7 +67,7 @@ func readGraph(cfg *inference.ModelConfig, file string) (*graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer options.Destroy()
+	defer discard(options)
 	// The session lives only for the question: no threads, no optimizing.
 	if err := first(options.SetGraphOptimizationLevel(ort.GraphOptimizationLevelDisableAll), options.SetIntraOpNumThreads(1), options.SetInterOpNumThreads(1)); err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ func (s *Session) narrow() bool {
 
 func free(shape []int64, batching bool) bool {
 	for i, d := range shape {
-		if d < 0 && !(batching && i == 0) {
+		if d < 0 && (!batching || i > 0) {
 			return true
 		}
 	}

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"log/slog"
-	"runtime"
 	"sync"
 
 	ort "github.com/yalue/onnxruntime_go"
@@ -106,13 +105,13 @@ func (s *Session) open(ctx context.Context, cfg *inference.ModelConfig, file str
 	if err != nil {
 		return err
 	}
-	defer options.Destroy()
+	defer discard(options)
 	s.session, err = ort.NewDynamicAdvancedSession(file, tensorNames(s.contract.inputs), tensorNames(s.contract.outputs), options)
 	if err != nil {
 		return unreadable(cfg, file, err)
 	}
 	if err := s.probe(ctx, int64(cfg.GetMaxBatchSize())); err != nil {
-		s.Close()
+		_ = s.Close()
 		return err
 	}
 	return nil
@@ -120,7 +119,7 @@ func (s *Session) open(ctx context.Context, cfg *inference.ModelConfig, file str
 
 func (s *Session) log(logger *slog.Logger) {
 	logger.Info("model session opened", "model", s.model, "device", s.device.String(), "device_asked", s.asked.String(), "execution_provider", s.device.Provider(),
-		"instances", s.tuning.instances, "intra_op_threads", s.tuning.intra, "cores", runtime.GOMAXPROCS(0))
+		"instances", s.tuning.instances, "intra_op_threads", s.tuning.intra, "cores", Cores())
 	for _, key := range s.tuning.ignored {
 		logger.Warn("setting has no effect", "model", s.model, "setting", key)
 	}
@@ -139,7 +138,10 @@ func (s *Session) Threads() int { return s.tuning.intra }
 // once.
 func (s *Session) Close() error {
 	var err error
-	s.close.Do(func() { err = s.session.Destroy() })
+	s.close.Do(func() {
+		err = s.session.Destroy()
+		trim()
+	})
 	return err
 }
 
@@ -191,7 +193,7 @@ func (s *Session) runValues(ctx context.Context, v *values) error {
 	if err != nil {
 		return s.failed(ctx, err)
 	}
-	defer options.Destroy()
+	defer discard(options)
 	stopped := make(chan struct{})
 	release := context.AfterFunc(ctx, func() {
 		defer close(stopped)

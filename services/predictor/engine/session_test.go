@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"triptych/proto/inference"
 	"triptych/shared/failure"
@@ -49,8 +50,11 @@ func TestEveryDatatype(t *testing.T) {
 				input [ { name: "x" data_type: `+kind+` dims: [ 3 ] } ]
 				output [ { name: "y" data_type: `+kind+` dims: [ 3 ] } ]`))
 			got := run(t, session, oip.Tensor{Name: "x", Datatype: datatype, Shape: []int64{2, 3}, Data: data})
-			want := []oip.Tensor{{Name: "y", Datatype: datatype, Shape: []int64{2, 3}, Data: data}}
-			if diff := cmp.Diff(want, got); diff != "" {
+			if !bytes.Equal(got[0].Data, data) {
+				t.Error("other bytes come out than went in")
+			}
+			want := []oip.Tensor{{Name: "y", Datatype: datatype, Shape: []int64{2, 3}}}
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(oip.Tensor{}, "Data")); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -160,9 +164,8 @@ func TestUnalignedInput(t *testing.T) {
 // A run that nobody waits for is stopped between two operators.
 func TestRunStopsWithItsContext(t *testing.T) {
 	cfg := testModel(t, "slow", `
-		input [ { name: "x" data_type: TYPE_INT64 dims: [ -1 ] } ]
-		output [ { name: "y" data_type: TYPE_INT64 dims: [ -1 ] } ]`)
-	cfg.Input[0].Dims, cfg.Output[0].Dims = []int64{1}, []int64{1}
+		input [ { name: "x" data_type: TYPE_INT64 dims: [ 1 ] } ]
+		output [ { name: "y" data_type: TYPE_INT64 dims: [ 1 ] } ]`)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	start := time.Now()

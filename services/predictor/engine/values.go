@@ -20,15 +20,18 @@ type values struct {
 	pins    runtime.Pinner
 }
 
-// destroy is called once, after the run. Destroy of a value can't fail.
+// destroy is called once, after the run.
 func (v *values) destroy() {
 	for _, value := range append(v.in, v.out...) {
 		if value != nil {
-			_ = value.Destroy()
+			discard(value)
 		}
 	}
 	v.pins.Unpin()
 }
+
+// discard frees what the binding holds in C. Its errors are always nil.
+func discard(held interface{ Destroy() error }) { _ = held.Destroy() }
 
 // input adds a tensor that a caller sent. Its data is not copied, unless it
 // lies in memory where its elements are not aligned.
@@ -124,7 +127,7 @@ func stringTensor(shape []int64, data []byte) (ort.Value, error) {
 		return nil, failure.Wrap(err, failure.Internal, "the runtime takes no strings of shape %s", oip.FormatShape(shape))
 	}
 	if err := value.SetContents(contents); err != nil {
-		_ = value.Destroy()
+		discard(value)
 		return nil, failure.Wrap(err, failure.Internal, "the runtime takes no strings of shape %s", oip.FormatShape(shape))
 	}
 	return value, nil
