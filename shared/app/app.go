@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,9 @@ import (
 type Part struct {
 	Name  string
 	Start func(ctx context.Context) error
+	// Drain tells the part, before the drain delay, that the end was asked for:
+	// it goes on to serve and may send its clients elsewhere. May be nil.
+	Drain func()
 	Stop  func(ctx context.Context) error
 	// Failed tells of an end that nobody asked for. May be nil.
 	Failed <-chan error
@@ -83,9 +87,9 @@ func (a *App) Run(ctx context.Context, started func(), parts ...Part) error {
 	if err == nil {
 		started()
 		err = wait(ctx, running)
-		a.drain(err)
+		a.drain(running, err)
 	}
-	return errors.Join(err, a.stop(running))
+	return errors.Join(err, a.stop(ctx, running))
 }
 
 func (a *App) start(ctx context.Context, parts []Part) (running []Part, err error) {
@@ -127,8 +131,13 @@ func wait(ctx context.Context, parts []Part) error {
 	}
 }
 
-func (a *App) drain(failed error) {
+func (a *App) drain(parts []Part, failed error) {
 	a.draining.Store(true)
+	for _, p := range slices.Backward(parts) {
+		if p.Drain != nil {
+			p.Drain()
+		}
+	}
 	if failed == nil && a.config.DrainDelay > 0 {
 		a.logger.Info("draining", "seconds", a.config.DrainDelay.Seconds())
 		<-time.After(a.config.DrainDelay)
@@ -137,16 +146,16 @@ func (a *App) drain(failed error) {
 
 // stop goes on after a part that could not be stopped well: the others still
 // hold ports and requests.
-func (a *App) stop(parts []Part) error {
-	ctx, cancel := context.WithTimeout(context.Background(), a.config.StopTimeout)
+func (a *App) stop(ctx context.Context, parts []Part) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.config.StopTimeout)
 	defer cancel()
 	var failed error
-	for i := len(parts) - 1; i >= 0; i-- {
-		if parts[i].Stop == nil {
+	for _, p := range slices.Backward(parts) {
+		if p.Stop == nil {
 			continue
 		}
-		if err := parts[i].Stop(ctx); err != nil {
-			failed = errors.Join(failed, fmt.Errorf("stop %s: %w", parts[i].Name, err))
+		if err := p.Stop(ctx); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("stop %s: %w", p.Name, err))
 		}
 	}
 	return failed

@@ -101,7 +101,7 @@ func (k Kind) Retryable() bool { return k.meaning().retry }
 
 // kindNamed finds a Kind by its name.
 func kindNamed(name string) (Kind, bool) {
-	for k, m := range table {
+	for k, m := range &table {
 		if m.name == name {
 			return Kind(k), true
 		}

@@ -45,7 +45,7 @@ func (d *Document) Check() error {
 
 func (d *Document) checkUnsupported() error {
 	c := d.Config
-	unsupported := ""
+	var unsupported string
 	switch {
 	case c.GetSequenceBatching() != nil:
 		unsupported = "sequence_batching"
@@ -64,11 +64,11 @@ func (d *Document) checkUnsupported() error {
 }
 
 func (d *Document) checkInputs() error {
-	names := make([]string, 0, len(d.Config.GetInput()))
+	names := make(map[string]bool, len(d.Config.GetInput()))
 	for i, in := range d.Config.GetInput() {
 		here := place{"input", i}
 		t := tensor{in.GetName(), in.GetDataType(), in.GetDims(), in.GetReshape()}
-		if err := d.checkTensor(here, t, &names); err != nil {
+		if err := d.checkTensor(here, t, names); err != nil {
 			return err
 		}
 		if in.GetFormat() != inference.ModelInput_FORMAT_NONE && len(in.GetDims()) != 3 {
@@ -82,10 +82,10 @@ func (d *Document) checkInputs() error {
 }
 
 func (d *Document) checkOutputs() error {
-	names := make([]string, 0, len(d.Config.GetOutput()))
+	names := make(map[string]bool, len(d.Config.GetOutput()))
 	for i, out := range d.Config.GetOutput() {
 		t := tensor{out.GetName(), out.GetDataType(), out.GetDims(), out.GetReshape()}
-		if err := d.checkTensor(place{"output", i}, t, &names); err != nil {
+		if err := d.checkTensor(place{"output", i}, t, names); err != nil {
 			return err
 		}
 		if name := out.GetLabelFilename(); name != "" && !isLocal(name) {
@@ -103,24 +103,24 @@ type tensor struct {
 	reshape *inference.ModelTensorReshape
 }
 
-func (d *Document) checkTensor(here place, t tensor, names *[]string) error {
+func (d *Document) checkTensor(here place, t tensor, names map[string]bool) error {
 	what := here.field + " " + strconv.Quote(t.name)
 	if t.name == "" {
 		return d.failf([]place{here}, "%s %d has no name", here.field, here.index)
 	}
-	if slices.Contains(*names, t.name) {
+	if names[t.name] {
 		return d.failf([]place{here, {"name", 0}}, "%s is there twice", what)
 	}
-	*names = append(*names, t.name)
+	names[t.name] = true
 	if t.kind == inference.DataType_TYPE_INVALID {
 		return d.failf([]place{here, {"data_type", 0}}, "%s has no data_type", what)
 	}
 	if len(t.dims) == 0 {
 		return d.failf([]place{here, {"dims", 0}}, "%s has no dims", what)
 	}
-	for _, dim := range t.dims {
+	for i, dim := range t.dims {
 		if dim < 1 && dim != -1 {
-			return d.failf([]place{here, {"dims", 0}}, "%s has the dim %d, must be 1 or more, or -1 for any", what, dim)
+			return d.failf([]place{here, {"dims", i}}, "%s has the dim %d, must be 1 or more, or -1 for any", what, dim)
 		}
 	}
 	return d.checkReshape(here, what, t)
@@ -180,12 +180,13 @@ func (d *Document) checkVersions() error {
 	if specific == nil {
 		return nil
 	}
+	here := []place{{"version_policy", 0}, {"specific", 0}}
 	if len(specific.GetVersions()) == 0 {
-		return d.failf([]place{{"version_policy", 0}}, "version_policy specific names no versions")
+		return d.failf(here, "version_policy specific names no versions")
 	}
-	for _, v := range specific.GetVersions() {
+	for i, v := range specific.GetVersions() {
 		if v < 1 {
-			return d.failf([]place{{"version_policy", 0}}, "version_policy names the version %d, must be 1 or more", v)
+			return d.failf(append(here, place{"versions", i}), "version_policy names the version %d, must be 1 or more", v)
 		}
 	}
 	return nil

@@ -59,12 +59,35 @@ func pick(nodes []*ast.Node, p place) *ast.Node {
 			seen += len(n.Children)
 			continue
 		}
-		if seen == p.index || len(n.Values) > 1 {
+		// The values of a list have no positions of their own.
+		seen += max(len(n.Values), 1)
+		if p.index < seen {
 			return n
 		}
-		seen++
 	}
 	return nil
+}
+
+// entry is the step from path to the entry of a map that has the key, as it is
+// written; the map's first entry when none has.
+func (l *locator) entry(path []place, field, key string) place {
+	nodes := l.root
+	for _, p := range path {
+		node := pick(nodes, p)
+		if node == nil {
+			return place{field, 0}
+		}
+		nodes = node.Children
+	}
+	for i := 0; ; i++ {
+		node := pick(nodes, place{field, i})
+		if node == nil {
+			return place{field, 0}
+		}
+		if k := pick(node.Children, place{"key", 0}); k != nil && len(k.Values) > 0 && k.Values[0].Value == key {
+			return place{field, i}
+		}
+	}
 }
 
 // begin is the offset of the first character of a node itself: the parser

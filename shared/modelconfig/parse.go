@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/prototext"
@@ -26,7 +27,7 @@ const Filename = "config.pbtxt"
 func ParseText(file string, data []byte) (*inference.ModelConfig, error) {
 	cfg := &inference.ModelConfig{}
 	if err := prototext.Unmarshal(data, cfg); err != nil {
-		return nil, textError(file, err)
+		return nil, textError(file, data, err)
 	}
 	return cfg, nil
 }
@@ -37,8 +38,12 @@ var textPosition = regexp.MustCompile(`\(line (\d+):(\d+)\):\s*(.*)$`)
 
 var unknownField = regexp.MustCompile(`unknown field:?\s*"?([A-Za-z0-9_]+)"?`)
 
-func textError(file string, err error) error {
+func textError(file string, data []byte, err error) error {
 	text := strings.ReplaceAll(strings.TrimPrefix(err.Error(), "proto:"), "\u00a0", " ")
+	if strings.TrimSpace(text) == "unexpected EOF" { // the one fault without a position
+		line, column := position(data, len(data))
+		return failure.Wrap(err, failure.Invalid, "%s:%d:%d: the text ends too early: a brace, a bracket or a quote is open", file, line, column)
+	}
 	m := textPosition.FindStringSubmatch(text)
 	if m == nil {
 		return failure.Wrap(err, failure.Invalid, "%s: %s", file, strings.TrimSpace(text))
@@ -55,20 +60,21 @@ func textError(file string, err error) error {
 func ParseJSON(source string, data []byte) (*inference.ModelConfig, error) {
 	var syntax *json.SyntaxError
 	if err := json.Unmarshal(data, &json.RawMessage{}); errors.As(err, &syntax) {
-		line, column := position(data, int(syntax.Offset))
+		line, column := position(data, int(syntax.Offset)-1) // Offset is behind the culprit
 		return nil, failure.Wrap(err, failure.Invalid, "%s:%d:%d: %s", source, line, column, syntax.Error())
 	}
 	cfg := &inference.ModelConfig{}
 	if err := protojson.Unmarshal(data, cfg); err != nil {
-		return nil, textError(source, err)
+		return nil, textError(source, data, err)
 	}
 	return cfg, nil
 }
 
-// position is the line and column, both from 1, of a byte offset.
+// position is the line and column, both from 1, of a byte offset. Columns are
+// characters, as in the messages of the protobuf library.
 func position(data []byte, offset int) (line, column int) {
 	before := string(data[:min(max(offset, 0), len(data))])
-	return strings.Count(before, "\n") + 1, len(before) - strings.LastIndex(before, "\n")
+	return strings.Count(before, "\n") + 1, utf8.RuneCountInString(before[strings.LastIndex(before, "\n")+1:]) + 1
 }
 
 // at is a place in a configuration file.

@@ -45,6 +45,8 @@ func readFile(file, shown string) ([]byte, error) {
 		return nil, nil
 	case err != nil:
 		return nil, failure.Wrap(err, failure.Invalid, "%s can't be read", shown)
+	case !info.Mode().IsRegular():
+		return nil, failure.New(failure.Invalid, "%s is not a file", shown)
 	case info.Size() > maxFile:
 		return nil, failure.New(failure.Invalid, "%s has %d bytes, at most %d are read", shown, info.Size(), maxFile)
 	}

@@ -1,6 +1,10 @@
 package modelconfig
 
 import (
+	"maps"
+	"slices"
+	"strconv"
+
 	"triptych/proto/inference"
 )
 
@@ -13,9 +17,9 @@ func (d *Document) checkScheduling() error {
 		return nil
 	}
 	here := place{"dynamic_batching", 0}
-	for _, size := range b.GetPreferredBatchSize() {
+	for i, size := range b.GetPreferredBatchSize() {
 		if size < 1 || size > d.Config.GetMaxBatchSize() {
-			return d.failf([]place{here, {"preferred_batch_size", 0}}, "preferred_batch_size %d must be from 1 to max_batch_size, which is %d", size, d.Config.GetMaxBatchSize())
+			return d.failf([]place{here, {"preferred_batch_size", i}}, "preferred_batch_size %d must be from 1 to max_batch_size, which is %d", size, d.Config.GetMaxBatchSize())
 		}
 	}
 	return d.checkPriorities(here, b)
@@ -26,11 +30,12 @@ func (d *Document) checkPriorities(here place, b *inference.ModelDynamicBatching
 	if levels > 0 && (b.GetDefaultPriorityLevel() < 1 || b.GetDefaultPriorityLevel() > levels) {
 		return d.failf([]place{here, {"default_priority_level", 0}}, "default_priority_level is %d, must be from 1 to priority_levels, which is %d", b.GetDefaultPriorityLevel(), levels)
 	}
-	for level, policy := range b.GetPriorityQueuePolicy() {
+	for _, level := range slices.Sorted(maps.Keys(b.GetPriorityQueuePolicy())) {
 		if level < 1 || level > levels {
-			return d.failf([]place{here, {"priority_queue_policy", 0}}, "priority_queue_policy is for level %d, levels go from 1 to %d", level, levels)
+			entry := d.where.entry([]place{here}, "priority_queue_policy", strconv.FormatUint(level, 10))
+			return d.failf([]place{here, entry}, "priority_queue_policy is for level %d, but priority_levels is %d", level, levels)
 		}
-		if err := d.checkOrdering(here, b, policy); err != nil {
+		if err := d.checkOrdering(here, b, b.GetPriorityQueuePolicy()[level]); err != nil {
 			return err
 		}
 	}

@@ -35,7 +35,7 @@ func incoming(ctx context.Context) context.Context {
 func outgoing(ctx context.Context) context.Context {
 	info := call.Of(ctx)
 	pairs := make([]string, 0, 6)
-	if info.RequestID != "" {
+	if call.ValidRequestID(info.RequestID) { // gRPC refuses a call with anything else
 		pairs = append(pairs, call.RequestIDHeader, info.RequestID)
 	}
 	if info.Priority > 0 {

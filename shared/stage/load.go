@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"triptych/shared/failure"
 )
 
 // loader loads the models in the background, so that the ports are open
@@ -16,9 +18,9 @@ type loader struct {
 // loadRetry is the pause before a repository that can't be read is tried again.
 const loadRetry = time.Second
 
-func (s *Stage) load(context.Context) error {
-	// Not a child of the context of the start: loading ends when the stage stops.
-	ctx, cancel := context.WithCancel(context.Background())
+func (s *Stage) load(ctx context.Context) error {
+	// Loading ends when this part is stopped, not when the end is asked for.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.loads = loader{cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(s.loads.done)
@@ -26,6 +28,9 @@ func (s *Stage) load(context.Context) error {
 			err := s.Registry.LoadAll(ctx)
 			if err == nil {
 				s.grpc.SetServing(true)
+				return
+			}
+			if ctx.Err() != nil {
 				return
 			}
 			s.Telemetry.Logger.Error("models not loaded", "error", err)
@@ -40,10 +45,18 @@ func (s *Stage) load(context.Context) error {
 
 func (s *Stage) unload(ctx context.Context) error {
 	s.loads.cancel()
-	<-s.loads.done
-	err := s.Registry.Close(ctx)
-	for _, c := range s.closes {
-		err = errors.Join(err, c.Close())
+	select {
+	case <-s.loads.done:
+	case <-ctx.Done():
+		// A backend that loads can't be interrupted: the end of the process does it.
+		return failure.Wrap(ctx.Err(), failure.Deadline, "a model was still loading")
 	}
-	return err
+	if err := s.Registry.Close(ctx); err != nil {
+		return err // a call may still run on what a backend would give back
+	}
+	var failed error
+	for _, c := range s.closes {
+		failed = errors.Join(failed, c.Close())
+	}
+	return failed
 }

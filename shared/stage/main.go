@@ -12,7 +12,6 @@ import (
 
 	"triptych/shared/admin"
 	"triptych/shared/config"
-	"triptych/shared/failure"
 	"triptych/shared/modelserver"
 	"triptych/shared/telemetry"
 )
@@ -40,6 +39,7 @@ type commands struct {
 func (c *commands) RegisterFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&c.version, "version", false, "Print the version and end.")
 	fs.BoolVar(&c.healthcheck, "healthcheck", false, "Ask the service that runs here whether it is ready, and end with status 0 when it is.")
+	config.ArgumentOnly(fs, "version", "healthcheck")
 }
 
 func (c *commands) Validate() error { return nil }
@@ -50,12 +50,12 @@ func Main(p Process, name, summary string, cfg *Config, own config.Section, run 
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	var do commands
-	warnings, err := config.Parse(name, summary, p.Args, p.Environ, p.Stderr, cfg, own, &do)
+	warnings, err := config.Parse(name, summary, p.Args, p.Environ, p.Stdout, cfg, own, &do)
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
 		return statusOK
 	case err != nil:
-		fmt.Fprintf(p.Stderr, "%s: %s\n", name, text(err))
+		fmt.Fprintf(p.Stderr, "%s: %s\n", name, err)
 		return statusUsage
 	case do.version:
 		fmt.Fprintln(p.Stdout, name, telemetry.Version())
@@ -73,17 +73,8 @@ func report(p Process, name string, err error) int {
 	if err == nil {
 		return statusOK
 	}
-	fmt.Fprintf(p.Stderr, "%s: %s\n", name, text(err))
+	fmt.Fprintf(p.Stderr, "%s: %s\n", name, err)
 	return statusFailed
-}
-
-// text is the whole of an error: the one who started a program may see causes.
-func text(err error) string {
-	var f *failure.Error
-	if errors.As(err, &f) && f.Cause == nil {
-		return f.Message
-	}
-	return err.Error()
 }
 
 // NewWithBackend makes a stage that serves the models of one backend.
@@ -96,8 +87,11 @@ func NewWithBackend(ctx context.Context, name string, cfg Config, logs io.Writer
 	if err == nil {
 		err = s.Serve(b)
 	}
-	if err != nil {
-		return nil, errors.Join(err, s.Telemetry.Shutdown(ctx))
+	if err == nil {
+		return s, nil
 	}
-	return s, nil
+	if c, ok := b.(io.Closer); ok {
+		err = errors.Join(err, c.Close())
+	}
+	return nil, errors.Join(err, s.Telemetry.Shutdown(ctx))
 }

@@ -101,6 +101,9 @@ func (s *Stage) Ready() error {
 // reverse: telemetry, admin port, models, added parts, gRPC port. The ports are
 // open before the models are loaded; started is called then.
 func (s *Stage) Run(ctx context.Context, server inference.GRPCInferenceServiceServer, started func()) error {
+	if s.Registry == nil {
+		return failure.New(failure.Internal, "%s runs without models", s.name)
+	}
 	inference.RegisterGRPCInferenceServiceServer(s.grpc, server)
 	parts := []app.Part{
 		{Name: "telemetry", Stop: s.flush},
@@ -118,8 +121,8 @@ func (s *Stage) Run(ctx context.Context, server inference.GRPCInferenceServiceSe
 // time of the other parts, which may be used up.
 const flushTimeout = 3 * time.Second
 
-func (s *Stage) flush(context.Context) error {
-	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+func (s *Stage) flush(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 	defer cancel()
 	if err := s.Telemetry.Shutdown(ctx); err != nil {
 		// Spans that a collector does not take are no reason to end badly.

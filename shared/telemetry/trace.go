@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -45,14 +46,14 @@ func newTracerProvider(ctx context.Context, service string, cfg Config, logger *
 		return nil, nil, err
 	}
 	provider := sdktrace.NewTracerProvider(
-		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(cfg.SampleRatio))),
+		sdktrace.WithSampler(sdktrace.ParentBased(linkSampler{sdktrace.TraceIDRatioBased(cfg.SampleRatio)})),
 		sdktrace.WithResource(resource.NewSchemaless(semconv.ServiceName(service), semconv.ServiceVersion(Version()))),
 		sdktrace.WithSpanProcessor(newBoundedProcessor(counted)),
 	)
 	return provider, func(ctx context.Context) error {
-		// When ctx ends first, what is still on its way is cut off and counted.
-		defer counted.cut()
-		return provider.Shutdown(ctx)
+		err := provider.Shutdown(ctx)
+		// When ctx has ended first, what is still on its way is cut off and counted.
+		return errors.Join(err, exporter.Shutdown(ctx))
 	}, nil
 }
 
@@ -96,18 +97,12 @@ type countingExporter struct {
 	dropped *prometheus.CounterVec
 	waiting atomic.Int64
 	failing atomic.Bool
-
-	life context.Context // ends when nothing may be sent any more
-	cut  context.CancelFunc
 }
 
 func newCountingExporter(next sdktrace.SpanExporter, logger *slog.Logger, registry *prometheus.Registry) (*countingExporter, error) {
-	life, cut := context.WithCancel(context.Background())
 	e := &countingExporter{
 		SpanExporter: next,
 		logger:       logger,
-		life:         life,
-		cut:          cut,
 		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "triptych_spans_dropped_total",
 			Help: "Spans that never reached the collector: the queue was full, or the export failed.",
@@ -118,9 +113,6 @@ func newCountingExporter(next sdktrace.SpanExporter, logger *slog.Logger, regist
 
 // ExportSpans implements sdktrace.SpanExporter.
 func (e *countingExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(e.life, cancel)()
 	err := e.SpanExporter.ExportSpans(ctx, spans)
 	e.waiting.Add(-int64(len(spans)))
 	if err == nil {
