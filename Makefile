@@ -13,12 +13,16 @@ BINARIES := triptych=./cli/cmd/triptych gateway=./gateway/cmd/gateway \
 	preprocess=./services/preprocess/cmd/preprocess \
 	predictor=./services/predictor/cmd/predictor \
 	postprocess=./services/postprocess/cmd/postprocess \
-	loadtest=./loadtest/cmd/loadtest
+	loadtest=./loadtest
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 # Where fetched run-time libraries are kept between builds.
 export TRIPTYCH_CACHE ?= $(CURDIR)/.cache
+# The predictor finds the usual place by itself; expanded late, after setup has filled another one.
+ifneq ($(TRIPTYCH_CACHE),$(CURDIR)/.cache)
+export TRIPTYCH_ONNXRUNTIME ?= $(shell find "$(TRIPTYCH_CACHE)/onnxruntime" -name libonnxruntime.so 2>/dev/null | sort -V | tail -n 1)
+endif
 
 include tools/make/help.mk
 include tools/make/build.mk

@@ -32,9 +32,18 @@ func New(ctx context.Context, common stage.Config, cfg Config, logs io.Writer) (
 	}
 	g := &Gateway{stage: s}
 	if err := g.join(common, cfg); err != nil {
-		return nil, errors.Join(err, s.Telemetry.Shutdown(ctx))
+		return nil, errors.Join(err, g.abandon(ctx))
 	}
 	return g, nil
+}
+
+// abandon gives back what a gateway that never ran has taken.
+func (g *Gateway) abandon(ctx context.Context) error {
+	err := g.stage.Telemetry.Shutdown(ctx)
+	if g.fleet != nil {
+		err = errors.Join(err, g.fleet.Part().Stop(ctx))
+	}
+	return err
 }
 
 // join makes the parts, each from those before it: who is behind us, where a
@@ -57,7 +66,7 @@ func (g *Gateway) join(common stage.Config, cfg Config) error {
 	}
 	g.stage.Require(g.fleet.Settled)
 	g.stage.Add(g.fleet.Part())
-	g.stage.Add(app.Part{Name: "HTTP port", Start: g.front.Start, Stop: g.front.Stop})
+	g.stage.Add(app.Part{Name: "HTTP port", Start: g.front.Start, Drain: g.front.Drain, Stop: g.front.Stop, Failed: g.front.Failed()})
 	return nil
 }
 

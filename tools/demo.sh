@@ -34,6 +34,9 @@ wait_ready() {
   return 1
 }
 
+# address NAME is one of the addresses in the line `ready http=... grpc=... admin=...`.
+address() { sed -nE "s/.* $1=([^ ]+).*/\\1/p" <<<"$ready"; }
+
 say() { printf '\n$ %s\n' "$*"; }
 
 # run shows a command and then runs it.
@@ -48,11 +51,11 @@ pid=$!
 say bin/triptych up
 ready=$(wait_ready)
 echo "$ready"
-server=$(grep -oE 'http://[^ ,]+' <<<"$ready" | head -n 1)
+server=$(address http) traces=$(address admin)
 
-run bin/triptych classify --server "$server" testdata/images/*
-run bin/triptych classify --server "$server" --model classify_float32 testdata/images/*
-run bin/triptych classify --server "$server" --trace testdata/images/coffee.jpg
+run bin/triptych classify --server "$server" --trace=false testdata/images/*
+run bin/triptych classify --server "$server" --trace=false --model classify_float32 testdata/images/*
+run bin/triptych classify --server "$server" --traces "$traces" testdata/images/coffee.jpg
 
 kill -TERM "$pid"
 wait "$pid"

@@ -10,8 +10,14 @@ test -e /usr/include/errno.h | libc6-dev           | headers for cgo
 command -v pkg-config        | pkg-config          | finds the image libraries below
 pkg-config --exists libjpeg  | libjpeg62-turbo-dev | libjpeg-turbo decodes JPEG in preprocess
 pkg-config --exists libwebp  | libwebp-dev         | libwebp decodes WebP in preprocess
-command -v curl              | curl                | fetches ONNX Runtime where pip is missing
+have_onnxruntime             | python3-pip         | fetches ONNX Runtime from its wheel
 LIST
+}
+
+# have_onnxruntime: it is there, or there is a client that can fetch it.
+have_onnxruntime() {
+  [ -n "${TRIPTYCH_ONNXRUNTIME:-}" ] || command -v npm || python3 -m pip --version ||
+    find "${TRIPTYCH_CACHE:-.cache}/onnxruntime" -name libonnxruntime.so | grep -q .
 }
 
 require_go() {
@@ -32,7 +38,7 @@ require_go() {
 missing_packages() {
   local check package reason
   while IFS='|' read -r check package reason; do
-    if ! bash -c "$check" >/dev/null 2>&1; then
+    if ! eval "$check" >/dev/null 2>&1; then
       package=${package// /}
       echo "setup: $package is missing:$reason" >&2
       echo "$package"
@@ -59,7 +65,7 @@ do_without() {
     echo "setup: no build without a C compiler" >&2
     exit 1
   fi
-  echo "setup: until then the build uses the pure Go decoders (build tag portable)" >&2
+  echo "setup: going on without; the build takes the pure Go decoders (build tag portable) where the C ones are missing" >&2
 }
 
 install_packages() {

@@ -1,6 +1,7 @@
 # Each verify-X has a fix-X where a machine can do the fixing.
 
-VERIFY := gen tidy fmt versions alone links
+# The quick ones first.
+VERIFY := links tidy versions fmt gen alone
 
 .PHONY: verify
 verify: $(VERIFY:%=verify-%) ## Check all of the verify-* below

@@ -1,0 +1,96 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"triptych/gateway"
+	"triptych/shared/stage"
+	"triptych/shared/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// settings are those of a gateway on free ports with one model of a misspelt
+// backend.
+func settings(t *testing.T) (stage.Config, gateway.Config) {
+	t.Helper()
+	folder := t.TempDir()
+	model := filepath.Join(folder, "odd")
+	if err := os.Mkdir(model, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(model, "config.pbtxt"), []byte(`backend: "onnxruntme"`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	common, cfg := stage.DefaultConfig(), gateway.DefaultConfig()
+	common.Repository = []string{folder}
+	common.GRPCAddress, common.Admin.Address, cfg.Front.Address = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	cfg.Upstreams.Interval = 10 * time.Millisecond
+	return common, cfg
+}
+
+func TestRun(t *testing.T) {
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	common, cfg := settings(t)
+	g, err := gateway.New(t.Context(), common, cfg, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	started, ended := make(chan struct{}), make(chan error, 1)
+	go func() { ended <- g.Run(ctx, func() { close(started) }) }()
+	<-started
+	for !g.SettledSince(time.Time{}) {
+		time.Sleep(time.Millisecond)
+	}
+	if err := g.Ready(); err != nil {
+		t.Errorf("a gateway without ensembles is not ready: %v", err)
+	}
+	resp, err := http.Post("http://"+g.HTTPAddress()+"/v2/repository/index", "application/json", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var index []struct{ Name, State, Reason string }
+	err = json.NewDecoder(resp.Body).Decode(&index)
+	_ = resp.Body.Close()
+	if err != nil || len(index) != 1 || index[0].State != "UNAVAILABLE" || index[0].Reason != `no service has the backend "onnxruntme"` {
+		t.Errorf("index is %+v (%v), want the misspelt backend named", index, err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if err := g.Ready(); err == nil {
+		t.Error("ready after the end")
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for name, change := range map[string]func(*stage.Config, *gateway.Config){
+		"no repository": func(s *stage.Config, _ *gateway.Config) { s.Repository = []string{"absent"} },
+		"an upstream that is none": func(_ *stage.Config, g *gateway.Config) {
+			g.Upstreams.Addresses = []string{"127.0.0.1:1", "nope://\x7f"}
+		},
+		"no HTTP bound": func(_ *stage.Config, g *gateway.Config) {
+			g.Front.MaxBody = 0
+			g.Upstreams.Addresses = []string{"127.0.0.1:1"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			common, cfg := settings(t)
+			change(&common, &cfg)
+			if _, err := gateway.New(t.Context(), common, cfg, io.Discard); err == nil {
+				t.Error("made")
+			}
+		})
+	}
+}
