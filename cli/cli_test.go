@@ -12,6 +12,7 @@ import (
 
 	"triptych/cli"
 	"triptych/cli/traces"
+	"triptych/shared/testkit"
 )
 
 // gateway is a gateway that answers what a test wants, and a place for traces.
@@ -163,6 +164,7 @@ func TestUpRefuses(t *testing.T) {
 		want    string
 	}{
 		"no repository":  {nil, []string{"--model-repository", "absent"}, `triptych: model repository "absent" can't be read` + "\n"},
+		"no library":     {[]string{"TRIPTYCH_ONNXRUNTIME=/nope"}, []string{"--model-repository", testkit.Path(t, "models")}, "triptych: --onnxruntime: there is no file /nope: run \"make setup\""},
 		"a wrong device": {[]string{"TRIPTYCH_DEVICE=tpu"}, nil, "triptych: --device"},
 		"a wrong level":  {nil, []string{"--log-level", "loud"}, `triptych: --log-level is "loud", must be debug, info, warn or error` + "\n"},
 	} {

@@ -39,7 +39,7 @@ func New(ctx context.Context, common stage.Config, cfg Config, logs io.Writer) (
 
 // abandon gives back what a gateway that never ran has taken.
 func (g *Gateway) abandon(ctx context.Context) error {
-	err := g.stage.Telemetry.Shutdown(ctx)
+	err := g.stage.Discard(ctx)
 	if g.fleet != nil {
 		err = errors.Join(err, g.fleet.Part().Stop(ctx))
 	}

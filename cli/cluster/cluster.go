@@ -95,18 +95,18 @@ func makeStages(ctx context.Context, cfg Config, logs io.Writer) ([]*stage.Stage
 	for _, b := range backends {
 		s, err := stage.NewWithBackend(ctx, b.name, inner, logs, b.make)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("%s: %w", b.name, err), shutdown(ctx, stages))
+			return nil, errors.Join(fmt.Errorf("%s: %w", b.name, err), discard(ctx, stages))
 		}
 		stages = append(stages, s)
 	}
 	return stages, nil
 }
 
-// shutdown ends the telemetry of stages that never ran.
-func shutdown(ctx context.Context, stages []*stage.Stage) error {
+// discard gives back what stages that never ran have taken.
+func discard(ctx context.Context, stages []*stage.Stage) error {
 	var failed error
 	for _, s := range stages {
-		failed = errors.Join(failed, s.Telemetry.Shutdown(ctx))
+		failed = errors.Join(failed, s.Discard(ctx))
 	}
 	return failed
 }

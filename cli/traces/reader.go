@@ -26,10 +26,12 @@ const (
 // root is there and no more spans have come for a while. When ctx ends first, it
 // gives what has come. NotFound when nothing has.
 func Wait(ctx context.Context, base, traceID string) (Trace, error) {
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
 	var last Trace
 	changed := time.Now()
 	for {
-		t, err := read(ctx, base, traceID)
+		t, err := read(ctx, client, base, traceID)
 		if err == nil && len(t.Spans) != len(last.Spans) {
 			last, changed = t, time.Now()
 		}
@@ -50,13 +52,13 @@ func Wait(ctx context.Context, base, traceID string) (Trace, error) {
 	}
 }
 
-func read(ctx context.Context, base, traceID string) (Trace, error) {
+func read(ctx context.Context, client *http.Client, base, traceID string) (Trace, error) {
 	address := strings.TrimRight(base, "/") + "/api/traces/" + url.PathEscape(traceID)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return Trace{}, failure.Wrap(err, failure.Invalid, "%q is not a URL", base)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return Trace{}, failure.Wrap(err, failure.Unavailable, "no traces can be read at %s", base)
 	}

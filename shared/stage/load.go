@@ -2,7 +2,6 @@ package stage
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"triptych/shared/failure"
@@ -54,9 +53,5 @@ func (s *Stage) unload(ctx context.Context) error {
 	if err := s.Registry.Close(ctx); err != nil {
 		return err // a call may still run on what a backend would give back
 	}
-	var failed error
-	for _, c := range s.closes {
-		failed = errors.Join(failed, c.Close())
-	}
-	return failed
+	return s.closeBackends()
 }

@@ -84,14 +84,11 @@ func NewWithBackend(ctx context.Context, name string, cfg Config, logs io.Writer
 		return nil, err
 	}
 	b, err := backend(s.Telemetry)
-	if err == nil {
-		err = s.Serve(b)
+	if err != nil {
+		return nil, errors.Join(err, s.Discard(ctx)) // b may be a nil of its own type
 	}
-	if err == nil {
-		return s, nil
+	if err := s.Serve(b); err != nil {
+		return nil, errors.Join(err, s.Discard(ctx))
 	}
-	if c, ok := b.(io.Closer); ok {
-		err = errors.Join(err, c.Close())
-	}
-	return nil, errors.Join(err, s.Telemetry.Shutdown(ctx))
+	return s, nil
 }

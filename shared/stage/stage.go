@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -49,6 +50,11 @@ func New(ctx context.Context, name string, cfg Config, logs io.Writer) (*Stage, 
 // claims. They are loaded when the stage runs. A backend that is an io.Closer is
 // closed when its models are.
 func (s *Stage) Serve(backends ...modelserver.Backend) error {
+	for _, b := range backends {
+		if c, ok := b.(io.Closer); ok {
+			s.closes = append(s.closes, c)
+		}
+	}
 	repository, err := modelserver.NewRepository(s.config.Repository...)
 	if err != nil {
 		return err
@@ -59,12 +65,20 @@ func (s *Stage) Serve(backends ...modelserver.Backend) error {
 	}
 	info := modelserver.Info{Name: "triptych-" + s.name, Version: telemetry.Version()}
 	s.Service = modelserver.NewService(info, s.Registry, s.config.ModelControl == controlExplicit)
-	for _, b := range backends {
-		if c, ok := b.(io.Closer); ok {
-			s.closes = append(s.closes, c)
-		}
-	}
 	return nil
+}
+
+// Discard gives back what a stage that never ran has taken.
+func (s *Stage) Discard(ctx context.Context) error {
+	return errors.Join(s.closeBackends(), s.Telemetry.Shutdown(ctx))
+}
+
+func (s *Stage) closeBackends() error {
+	var failed error
+	for _, c := range s.closes {
+		failed = errors.Join(failed, c.Close())
+	}
+	return failed
 }
 
 // Add gives the stage a part of its own. Parts start in the order in which they

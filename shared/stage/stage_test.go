@@ -230,7 +230,8 @@ func TestWhatCannotBeMade(t *testing.T) {
 		t.Errorf("got %v, the backend's Close was called: %t", err, backend.closed.Load())
 	}
 	_, err = stage.NewWithBackend(t.Context(), "toys", settings(t), io.Discard, func(*telemetry.Telemetry) (modelserver.Backend, error) {
-		return nil, errors.New("no library")
+		var none *toy // a constructor's nil of its own type, which is no nil Backend
+		return none, errors.New("no library")
 	})
 	if err == nil || err.Error() != "no library" {
 		t.Errorf("got %v", err)
