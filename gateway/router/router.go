@@ -50,7 +50,7 @@ func (r *Router) mine(name string) bool { return r.registry.Has(name) }
 
 // unknown is the failure for a model that no upstream claims: not there at all,
 // or there and served by nobody now.
-func (r *Router) unknown(name, version string) error {
+func (r *Router) unknown(name string) error {
 	if r.fleet.Catalog().Has(name) {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (r *Router) Infer(ctx context.Context, req *inference.ModelInferRequest) (*
 		resp, err := r.service.ModelInfer(ctx, req)
 		return resp, "gateway", err
 	}
-	if err := r.unknown(req.GetModelName(), req.GetModelVersion()); err != nil {
+	if err := r.unknown(req.GetModelName()); err != nil {
 		return nil, "", err
 	}
 	return r.fleet.Infer(ctx, req)
@@ -78,14 +78,16 @@ func (r *Router) Infer(ctx context.Context, req *inference.ModelInferRequest) (*
 // each other would ask each other for ever.
 func (r *Router) Config(name, version string) (*inference.ModelConfig, error) {
 	if r.mine(name) {
-		resp, err := r.service.ModelConfig(context.Background(), &inference.ModelConfigRequest{Name: name, Version: "1"})
-		return resp.GetConfig(), err
+		return r.registry.Config(name, version)
 	}
 	return r.fleet.Catalog().Config(name, version)
 }
 
-// Generation implements ensemble.Steps.
-func (r *Router) Generation() uint64 { return r.fleet.Catalog().Generation }
+// Generation implements ensemble.Steps. Both numbers only grow, so their sum
+// changes when either does.
+func (r *Router) Generation() uint64 {
+	return r.fleet.Catalog().Generation + r.registry.Generation()
+}
 
 // ModelInfer runs one request: an ensemble here, any other model where it is
 // served.
@@ -93,7 +95,7 @@ func (r *Router) ModelInfer(ctx context.Context, req *inference.ModelInferReques
 	if r.mine(req.GetModelName()) {
 		return r.service.ModelInfer(ctx, req)
 	}
-	if err := r.unknown(req.GetModelName(), req.GetModelVersion()); err != nil {
+	if err := r.unknown(req.GetModelName()); err != nil {
 		return nil, err
 	}
 	ctx, span := r.tracer.Start(ctx, "infer "+req.GetModelName(), trace.WithSpanKind(trace.SpanKindClient),
@@ -102,6 +104,7 @@ func (r *Router) ModelInfer(ctx context.Context, req *inference.ModelInferReques
 	resp, peer, err := r.fleet.Infer(ctx, req)
 	span.SetAttributes(attribute.String("server.address", peer))
 	if err != nil {
+		span.RecordError(err)
 		span.SetStatus(codes.Error, failure.Message(err))
 	}
 	return resp, err
@@ -117,14 +120,34 @@ func (r *Router) ServerLive(ctx context.Context, req *inference.ServerLiveReques
 	return r.service.ServerLive(ctx, req)
 }
 
-// ServerReady tells whether every model of the repository can be served now.
-func (r *Router) ServerReady(ctx context.Context, _ *inference.ServerReadyRequest) (*inference.ServerReadyResponse, error) {
-	index, err := r.index()
-	ready := err == nil && r.registry.Ready() == nil && r.fleet.Ready() == nil
-	for _, m := range index {
-		ready = ready && (m.GetState() == string(modelserver.Ready) || m.GetReason() == modelserver.Unloaded)
+// ServerReady tells whether every model of the repository can be served now, in
+// some version. (A new version that can't be loaded while an old one serves takes
+// nobody out.)
+func (r *Router) ServerReady(context.Context, *inference.ServerReadyRequest) (*inference.ServerReadyResponse, error) {
+	return &inference.ServerReadyResponse{Ready: r.ready() == nil}, nil
+}
+
+func (r *Router) ready() error {
+	if err := r.registry.Ready(); err != nil {
+		return err
 	}
-	return &inference.ServerReadyResponse{Ready: ready}, nil
+	if err := r.fleet.Settled(); err != nil {
+		return err
+	}
+	index, err := r.index()
+	if err != nil {
+		return err
+	}
+	serves := map[string]bool{}
+	for _, m := range index {
+		serves[m.GetName()] = serves[m.GetName()] || m.GetState() == string(modelserver.Ready) || m.GetReason() == modelserver.Unloaded
+	}
+	for name, serves := range serves {
+		if !serves {
+			return failure.New(failure.Unavailable, "model %q is not ready", name)
+		}
+	}
+	return nil
 }
 
 // ServerMetadata names the gateway as the whole.

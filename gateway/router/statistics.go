@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ func (r *Router) ModelStatistics(ctx context.Context, req *inference.ModelStatis
 		return r.service.ModelStatistics(ctx, req)
 	}
 	if name != "" {
-		if err := r.unknown(name, req.GetVersion()); err != nil {
+		if err := r.unknown(name); err != nil {
 			return nil, err
 		}
 	}
@@ -63,10 +64,12 @@ func (s *statisticsSum) add(models []*inference.ModelStatistics) {
 
 func (s *statisticsSum) sorted() []*inference.ModelStatistics {
 	slices.SortFunc(s.models, func(a, b *inference.ModelStatistics) int {
-		if c := strings.Compare(a.GetName(), b.GetName()); c != 0 {
-			return c
-		}
-		return strings.Compare(a.GetVersion(), b.GetVersion())
+		// Versions are numbers without leading zeros: the longer is the higher.
+		return cmp.Or(
+			strings.Compare(a.GetName(), b.GetName()),
+			cmp.Compare(len(a.GetVersion()), len(b.GetVersion())),
+			strings.Compare(a.GetVersion(), b.GetVersion()),
+		)
 	})
 	return s.models
 }

@@ -1,10 +1,12 @@
 package upstream
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
+
+	"google.golang.org/protobuf/proto"
 
 	"triptych/proto/inference"
 	"triptych/shared/failure"
@@ -15,7 +17,7 @@ import (
 // never changes: a new round makes a new one.
 type Catalog struct {
 	models map[string]map[string]*served // by name and version
-	away   []string                      // upstreams that did not answer
+	away   []error                       // upstreams of which nobody answered
 	// Generation differs from one catalog to the next only when the served
 	// versions do.
 	Generation uint64
@@ -30,24 +32,34 @@ type served struct {
 	ready  []*pool // that can serve it now
 }
 
-func newCatalog(reports []report) *Catalog {
+func newCatalog(answers []answer) *Catalog {
 	c := &Catalog{models: map[string]map[string]*served{}}
-	for _, r := range reports {
-		if r.err != nil {
-			c.away = append(c.away, failure.Message(r.err))
+	for _, a := range answers {
+		if a.away != nil {
+			c.away = append(c.away, a.away)
 		}
+		c.addAll(a, func(r report) bool { return r.err == nil })
+	}
+	// One that answers says more than one that does not.
+	for _, a := range answers {
+		c.addAll(a, func(r report) bool { return r.err != nil })
+	}
+	return c
+}
+
+func (c *Catalog) addAll(a answer, wanted func(report) bool) {
+	for _, r := range a.reports {
 		for _, m := range r.index {
-			c.add(r, m)
+			if wanted(r) {
+				c.add(a.pool, r, m)
+			}
 		}
 	}
-	slices.Sort(c.away)
-	c.away = slices.Compact(c.away)
-	return c
 }
 
 // add joins one replica's word to what the others said: one that is ready makes
 // the version ready.
-func (c *Catalog) add(r report, m *inference.RepositoryIndexResponse_ModelIndex) {
+func (c *Catalog) add(p *pool, r report, m *inference.RepositoryIndexResponse_ModelIndex) {
 	versions := c.models[m.GetName()]
 	if versions == nil {
 		versions = map[string]*served{}
@@ -58,29 +70,27 @@ func (c *Catalog) add(r report, m *inference.RepositoryIndexResponse_ModelIndex)
 		s = &served{}
 		versions[m.GetVersion()] = s
 	}
-	if !slices.Contains(s.pools, r.pool) {
-		s.pools = append(s.pools, r.pool)
+	if !slices.Contains(s.pools, p) {
+		s.pools = append(s.pools, p)
 	}
 	state, reason := modelserver.State(m.GetState()), m.GetReason()
 	if r.err != nil {
 		state, reason = modelserver.Unavailable, failure.Message(r.err)
 	}
-	if state == modelserver.Ready && !slices.Contains(s.ready, r.pool) {
-		s.ready = append(s.ready, r.pool)
+	ready := state == modelserver.Ready
+	if ready && !slices.Contains(s.ready, p) {
+		s.ready = append(s.ready, p)
 	}
-	if s.state == "" || state == modelserver.Ready {
+	if s.state == "" || (ready && s.state != modelserver.Ready) {
 		s.state, s.reason = state, reason
 	}
-	if cfg := r.configs[key{m.GetName(), m.GetVersion()}]; cfg != nil {
-		s.config = cfg
+	if s.config == nil && ready {
+		s.config = r.configs[key{m.GetName(), m.GetVersion()}]
 	}
 }
 
 // Has tells whether an upstream claims the model.
 func (c *Catalog) Has(name string) bool { return len(c.models[name]) > 0 }
-
-// Away lists what is wrong with the upstreams that did not answer.
-func (c *Catalog) Away() []string { return c.away }
 
 // Config is the configuration of a version, or of the latest one that is ready;
 // Unavailable when there is none, with the reason.
@@ -92,13 +102,20 @@ func (c *Catalog) Config(name, version string) (*inference.ModelConfig, error) {
 	s := versions[version]
 	switch {
 	case s == nil && len(c.away) > 0:
-		return nil, failure.New(failure.Unavailable, "model %q is not served by any upstream that answers: %s", name, strings.Join(c.away, "; "))
+		return nil, failure.New(failure.Unavailable, "model %q%s is not served: %s", name, ofVersion(version), failure.Message(c.away[0]))
 	case s == nil:
 		return nil, failure.New(failure.Unavailable, "model %q%s is served by no upstream", name, ofVersion(version))
 	case s.state != modelserver.Ready || s.config == nil:
-		return nil, failure.New(failure.Unavailable, "model %q%s is not ready: %s", name, ofVersion(version), s.reason)
+		return nil, failure.New(failure.Unavailable, "model %q%s is not ready: %s", name, ofVersion(version), because(s))
 	}
 	return s.config, nil
+}
+
+func because(s *served) string {
+	if s.reason == "" {
+		return "it is " + string(s.state)
+	}
+	return s.reason
 }
 
 func ofVersion(version string) string {
@@ -108,58 +125,60 @@ func ofVersion(version string) string {
 	return " version " + version
 }
 
+// number is a version for comparing: 0 for a model without one, which is known
+// for its failure alone.
+func number(version string) int64 {
+	n, err := strconv.ParseInt(version, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
 // latest is the highest version that is ready, or, when none is, the highest.
 func latest(versions map[string]*served) string {
-	best, bestReady := int64(-1), false
+	best := ""
 	for v, s := range versions {
-		n, err := strconv.ParseInt(v, 10, 64)
-		if err != nil {
-			n = 0 // a model without a version, known for its failure alone
-		}
-		ready := s.state == modelserver.Ready
-		if (ready && !bestReady) || (ready == bestReady && n > best) {
-			best, bestReady = n, ready
+		b := versions[best]
+		ready, bestReady := s.state == modelserver.Ready, b != nil && b.state == modelserver.Ready
+		if (ready && !bestReady) || (ready == bestReady && number(v) > number(best)) {
+			best = v
 		}
 	}
-	if best < 1 {
-		return ""
-	}
-	return strconv.FormatInt(best, 10)
+	return best
 }
 
 // Index lists every version that an upstream claims.
 func (c *Catalog) Index() []*inference.RepositoryIndexResponse_ModelIndex {
 	var index []*inference.RepositoryIndexResponse_ModelIndex
 	for _, name := range slices.Sorted(maps.Keys(c.models)) {
-		for _, version := range slices.Sorted(maps.Keys(c.models[name])) {
-			s := c.models[name][version]
+		versions := c.models[name]
+		byNumber := func(a, b string) int { return cmp.Compare(number(a), number(b)) }
+		for _, version := range slices.SortedFunc(maps.Keys(versions), byNumber) {
+			s := versions[version]
 			index = append(index, &inference.RepositoryIndexResponse_ModelIndex{Name: name, Version: version, State: string(s.state), Reason: s.reason})
 		}
 	}
 	return index
 }
 
+// claiming are the pools that claim a model in any state.
+func (c *Catalog) claiming(name string) []*pool {
+	return join(c.models[name], func(s *served) []*pool { return s.pools })
+}
+
 // pools are where a call can go: where the version is ready now or, since
 // the catalog may be a moment old, where it is claimed.
 func (c *Catalog) pools(name, version string) []*pool {
 	versions := c.models[name]
-	if version != "" {
-		if s := versions[version]; s != nil {
-			return preferred(s)
-		}
-		// Not known by this number: whoever claims the model says so best.
-		version = ""
+	if version == "" {
+		version = latest(versions)
 	}
-	var all []*pool
-	for _, s := range versions {
-		for _, p := range preferred(s) {
-			if !slices.Contains(all, p) {
-				all = append(all, p)
-			}
-		}
+	if s := versions[version]; s != nil {
+		return preferred(s)
 	}
-	slices.SortFunc(all, func(a, b *pool) int { return strings.Compare(a.name, b.name) })
-	return all
+	// Not known by this number: whoever claims the model says so best.
+	return join(versions, preferred)
 }
 
 func preferred(s *served) []*pool {
@@ -169,15 +188,30 @@ func preferred(s *served) []*pool {
 	return s.pools
 }
 
-// same tells whether two catalogs serve the same versions with the same
-// configurations.
-func (c *Catalog) same(d *Catalog) bool {
-	if !slices.Equal(c.away, d.away) {
-		return false
+// join is every pool that pick gives for a version, once, by name.
+func join(versions map[string]*served, pick func(*served) []*pool) []*pool {
+	var all []*pool
+	for _, s := range versions {
+		for _, p := range pick(s) {
+			if !slices.Contains(all, p) {
+				all = append(all, p)
+			}
+		}
 	}
-	return maps.EqualFunc(c.models, d.models, func(a, b map[string]*served) bool {
-		return maps.EqualFunc(a, b, func(x, y *served) bool {
-			return x.state == y.state && x.reason == y.reason && x.config == y.config
-		})
+	slices.SortFunc(all, func(a, b *pool) int { return cmp.Compare(a.name, b.name) })
+	return all
+}
+
+// same tells whether two catalogs serve the same versions with the same
+// configurations, at the same places.
+func (c *Catalog) same(d *Catalog) bool {
+	awayEqual := slices.EqualFunc(c.away, d.away, func(x, y error) bool { return failure.Message(x) == failure.Message(y) })
+	return awayEqual && maps.EqualFunc(c.models, d.models, func(a, b map[string]*served) bool {
+		return maps.EqualFunc(a, b, (*served).same)
 	})
+}
+
+func (s *served) same(t *served) bool {
+	return s.state == t.state && s.reason == t.reason && slices.Equal(s.ready, t.ready) &&
+		(s.config == t.config || proto.Equal(s.config, t.config))
 }

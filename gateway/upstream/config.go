@@ -5,7 +5,6 @@ package upstream
 
 import (
 	"net"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -44,12 +43,4 @@ func (c *Config) Validate() error {
 		return config.Wrong("discovery-interval", "is %s, must be 10ms or more", c.Interval)
 	}
 	return nil
-}
-
-// hostPort takes the scheme of a gRPC target away.
-func hostPort(address string) string {
-	if _, rest, ok := strings.Cut(address, "://"); ok {
-		return strings.TrimLeft(rest, "/")
-	}
-	return address
 }

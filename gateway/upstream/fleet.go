@@ -2,13 +2,15 @@ package upstream
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"triptych/proto/inference"
+	"go.opentelemetry.io/otel/trace"
+
 	"triptych/shared/app"
 	"triptych/shared/failure"
 	"triptych/shared/rpc"
@@ -21,16 +23,17 @@ type Fleet struct {
 	logger  *slog.Logger
 	pools   []*pool
 	catalog atomic.Pointer[Catalog]
-	next    atomic.Uint64 // for taking turns between pools
 	asked   atomic.Pointer[time.Time] // when the last round that is over began
 
+	mu     sync.Mutex // guards what follows
 	cancel context.CancelFunc
-	done   chan struct{}
+	closed bool
+	rounds sync.WaitGroup
 }
 
 // New makes the connections; nobody is asked before Start.
 func New(cfg Config, rpcConfig rpc.Config, tel *telemetry.Telemetry) (*Fleet, error) {
-	f := &Fleet{config: cfg, logger: tel.Logger, done: make(chan struct{})}
+	f := &Fleet{config: cfg, logger: tel.Logger}
 	f.catalog.Store(newCatalog(nil))
 	for _, a := range cfg.Addresses {
 		p, err := newPool(a, rpcConfig)
@@ -42,33 +45,48 @@ func New(cfg Config, rpcConfig rpc.Config, tel *telemetry.Telemetry) (*Fleet, er
 	return f, nil
 }
 
-// Part asks the upstreams for as long as the app runs.
+// Part asks the upstreams for as long as the app runs. It starts once.
 func (f *Fleet) Part() app.Part {
 	return app.Part{Name: "discovery", Start: f.start, Stop: f.stop}
 }
 
 func (f *Fleet) start(context.Context) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed || f.cancel != nil {
+		return failure.New(failure.Conflict, "discovery has been started or stopped before")
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	f.cancel = cancel
-	go func() {
-		defer close(f.done)
-		tick := time.NewTicker(f.config.Interval)
-		defer tick.Stop()
-		for {
-			f.round(ctx)
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
+	f.rounds.Go(func() { f.run(ctx) })
 	return nil
 }
 
+func (f *Fleet) run(ctx context.Context) {
+	tick := time.NewTicker(f.config.Interval)
+	defer tick.Stop()
+	for {
+		f.round(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// stop may be called more than once, and before start.
 func (f *Fleet) stop(context.Context) error {
-	f.cancel()
-	<-f.done
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil
+	}
+	f.closed = true
+	if f.cancel != nil {
+		f.cancel()
+		f.rounds.Wait()
+	}
 	return f.close()
 }
 
@@ -83,7 +101,8 @@ func (f *Fleet) close() error {
 // round asks every upstream and publishes what it learned.
 func (f *Fleet) round(ctx context.Context) {
 	began := time.Now()
-	answers := make([][]report, len(f.pools))
+	ctx = untraced(ctx)
+	answers := make([]answer, len(f.pools))
 	var all sync.WaitGroup
 	for i, p := range f.pools {
 		all.Go(func() { answers[i] = p.ask(ctx) })
@@ -92,19 +111,25 @@ func (f *Fleet) round(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	var reports []report
-	for _, a := range answers {
-		reports = append(reports, a...)
-	}
-	fresh, old := newCatalog(reports), f.catalog.Load()
+	fresh, old := newCatalog(answers), f.catalog.Load()
 	if f.Settled() == nil && fresh.same(old) {
 		fresh.Generation = old.Generation
 	} else {
 		fresh.Generation = old.Generation + 1
-		f.logger.Info("upstreams changed", "models", len(fresh.models), "away", fresh.away)
+		f.logger.Info("upstreams changed", "models", len(fresh.models), "away", errors.Join(fresh.away...))
 	}
 	f.catalog.Store(fresh)
 	f.asked.Store(&began)
+}
+
+// untraced makes the servers that are asked leave their spans out: they follow
+// the decision of whoever calls. Nobody looks for rounds of asking among traces.
+func untraced(ctx context.Context) context.Context {
+	var id trace.TraceID
+	var span trace.SpanID
+	_, _ = rand.Read(id[:]) // never fails
+	_, _ = rand.Read(span[:])
+	return trace.ContextWithSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: span}))
 }
 
 // Asked is when the last round that is over began; the zero time before the first.
@@ -126,81 +151,14 @@ func (f *Fleet) Settled() error {
 	return nil
 }
 
-// Ready says whether every upstream answers.
+// Ready says whether every upstream answers: of an upstream with many replicas,
+// one.
 func (f *Fleet) Ready() error {
 	if err := f.Settled(); err != nil {
 		return err
 	}
 	if away := f.Catalog().away; len(away) > 0 {
-		return failure.New(failure.Unavailable, "%s", away[0])
+		return away[0]
 	}
 	return nil
-}
-
-// client picks an upstream for a call of a model: in turn, when several serve it.
-func (f *Fleet) client(name, version string) (*pool, error) {
-	c := f.Catalog()
-	pools := c.pools(name, version)
-	if len(pools) == 0 {
-		_, err := c.Config(name, version)
-		return nil, err
-	}
-	return pools[f.next.Add(1)%uint64(len(pools))], nil
-}
-
-// Infer runs a request where its model is served. The peer is the upstream that
-// was asked, for traces.
-func (f *Fleet) Infer(ctx context.Context, req *inference.ModelInferRequest) (resp *inference.ModelInferResponse, peer string, err error) {
-	p, err := f.client(req.GetModelName(), req.GetModelVersion())
-	if err != nil {
-		return nil, "", err
-	}
-	resp, err = p.client.ModelInfer(ctx, req)
-	return resp, p.name, failure.FromStatus(err, p.name)
-}
-
-// Ask runs a question about a model at an upstream that claims it.
-func Ask[Req, Resp any](ctx context.Context, f *Fleet, name, version string, req Req, ask func(inference.GRPCInferenceServiceClient, context.Context, Req) (Resp, error)) (Resp, error) {
-	p, err := f.client(name, version)
-	if err != nil {
-		var none Resp
-		return none, err
-	}
-	resp, err := ask(p.client, ctx, req)
-	return resp, failure.FromStatus(err, p.name)
-}
-
-// Each runs a question or an order at every replica of every upstream that the
-// filter passes, side by side. The first failure is returned when no replica
-// succeeded or, with all, when any failed.
-func (f *Fleet) Each(name string, all bool, run func(client inference.GRPCInferenceServiceClient) error) error {
-	var mu sync.Mutex
-	var failed error
-	succeeded := false
-	for _, p := range f.claiming(name) {
-		p.each(func(client inference.GRPCInferenceServiceClient, address string) {
-			err := failure.FromStatus(run(client), address)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil && failed == nil {
-				failed = err
-			}
-			succeeded = succeeded || err == nil
-		})
-	}
-	if succeeded && !all {
-		return nil
-	}
-	return failed
-}
-
-// claiming are the pools that claim a model; all when nobody does, or for no name.
-func (f *Fleet) claiming(name string) []*pool {
-	if name == "" {
-		return f.pools
-	}
-	if pools := f.Catalog().pools(name, ""); len(pools) > 0 {
-		return pools
-	}
-	return f.pools
 }

@@ -1,11 +1,12 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -15,7 +16,7 @@ import (
 	"triptych/shared/rpc"
 )
 
-// askTimeout bounds one question to one replica; a replica that takes longer
+// askTimeout bounds a round of questions to one pool; a replica that takes longer
 // counts as away until the next round.
 const askTimeout = 2 * time.Second
 
@@ -26,9 +27,18 @@ type pool struct {
 	config rpc.Config
 	conn   *grpc.ClientConn
 	client inference.GRPCInferenceServiceClient
+	calls  atomic.Int64 // that run now
 
 	mu       sync.Mutex
 	replicas map[string]*replica
+}
+
+// answer is what a pool answered in one round. Away says why, when no replica
+// answered.
+type answer struct {
+	pool    *pool
+	reports []report
+	away    error
 }
 
 func newPool(address string, cfg rpc.Config) (*pool, error) {
@@ -50,41 +60,52 @@ func (p *pool) close() error {
 }
 
 // ask resolves the pool's name and asks every replica what it serves.
-func (p *pool) ask(ctx context.Context) []report {
+func (p *pool) ask(ctx context.Context) answer {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	addresses, err := resolve(ctx, p.name)
 	if err != nil {
-		return []report{{pool: p, address: p.name, err: failure.Wrap(err, failure.Unavailable, "%s can't be resolved", p.name)}}
+		return p.unresolved(failure.Wrap(err, failure.Unavailable, "%s can't be resolved", p.name))
 	}
 	replicas, err := p.update(addresses)
 	if err != nil {
-		return []report{{pool: p, address: p.name, err: err}}
+		return p.unresolved(err)
 	}
 	reports := make([]report, len(replicas))
 	var all sync.WaitGroup
 	for i, r := range replicas {
-		all.Go(func() { reports[i] = r.ask(ctx, p) })
+		all.Go(func() { reports[i] = r.ask(ctx, p.name) })
 	}
 	all.Wait()
-	return reports
+	welcome(ctx, replicas, reports)
+	if slices.ContainsFunc(reports, func(r report) bool { return r.joined }) {
+		p.conn.ResetConnectBackoff() // somebody is back: calls need not wait to notice
+	}
+	return answer{pool: p, reports: reports, away: away(reports)}
 }
 
-func resolve(ctx context.Context, name string) ([]string, error) {
-	host, port, err := net.SplitHostPort(name)
-	if err != nil {
-		return nil, err
+// unresolved is the answer of a pool whose addresses are not known now: what its
+// replicas last said is remembered.
+func (p *pool) unresolved(err error) answer {
+	a := answer{pool: p, away: err}
+	for _, r := range p.current() {
+		r.away = true
+		a.reports = append(a.reports, report{index: r.index, err: err})
 	}
-	hosts, err := net.DefaultResolver.LookupHost(ctx, host)
-	if err != nil {
-		return nil, err
+	return a
+}
+
+func away(reports []report) error {
+	var first error
+	for _, r := range reports {
+		if r.err == nil {
+			return nil
+		}
+		if first == nil {
+			first = r.err
+		}
 	}
-	slices.Sort(hosts)
-	addresses := make([]string, 0, len(hosts))
-	for _, h := range slices.Compact(hosts) {
-		addresses = append(addresses, net.JoinHostPort(h, port))
-	}
-	return addresses, nil
+	return first
 }
 
 // update makes the replicas those at the addresses, and closes the connections
@@ -100,7 +121,7 @@ func (p *pool) update(addresses []string) ([]*replica, error) {
 			if err != nil {
 				return nil, failure.Wrap(err, failure.Invalid, "upstream %q", a)
 			}
-			r = &replica{address: a, conn: conn, client: inference.NewGRPCInferenceServiceClient(conn), configs: map[key]*inference.ModelConfig{}}
+			r = &replica{address: a, conn: conn, client: inference.NewGRPCInferenceServiceClient(conn)}
 			p.replicas[a] = r
 		}
 		current = append(current, r)
@@ -114,13 +135,18 @@ func (p *pool) update(addresses []string) ([]*replica, error) {
 	return current, nil
 }
 
-// each runs an order at every replica, side by side.
-func (p *pool) each(run func(client inference.GRPCInferenceServiceClient, address string)) {
+func (p *pool) current() []*replica {
 	p.mu.Lock()
-	var all sync.WaitGroup
+	defer p.mu.Unlock()
+	replicas := make([]*replica, 0, len(p.replicas))
 	for _, r := range p.replicas {
-		all.Go(func() { run(r.client, r.address) })
+		replicas = append(replicas, r)
 	}
-	p.mu.Unlock()
-	all.Wait()
+	slices.SortFunc(replicas, func(a, b *replica) int { return cmp.Compare(a.address, b.address) })
+	return replicas
+}
+
+// members are the replicas that have answered before.
+func (p *pool) members() []*replica {
+	return slices.DeleteFunc(p.current(), func(r *replica) bool { return !r.member.Load() })
 }

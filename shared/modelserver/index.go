@@ -1,74 +1,43 @@
 package modelserver
 
 import (
-	"maps"
-	"slices"
-
 	"triptych/proto/inference"
 	"triptych/shared/failure"
-	"triptych/shared/modelconfig"
 )
-
-// find picks a version: the one asked for, or the newest that is ready.
-func (r *Registry) find(name, number string) (*version, error) {
-	m := r.get(name)
-	if m == nil {
-		return nil, failure.New(failure.NotFound, "unknown model %q", Shorten(name))
-	}
-	if number != "" {
-		n, ok := modelconfig.ParseVersion(number)
-		if !ok {
-			return nil, failure.New(failure.Invalid, "version %q of model %q is not a whole number above 0", Shorten(number), name)
-		}
-		if v := m.versions[n]; v != nil {
-			return v, nil
-		}
-		return nil, failure.New(failure.NotFound, "unknown version %d of model %q", n, name)
-	}
-	versions := m.sorted()
-	for _, v := range slices.Backward(versions) {
-		if state, _ := v.status(); state == Ready {
-			return v, nil
-		}
-	}
-	if len(versions) > 0 {
-		_, reason := versions[len(versions)-1].status()
-		return nil, notReady(name, reason)
-	}
-	return nil, notReady(name, m.reason)
-}
-
-func notReady(name, reason string) error {
-	if reason == "" {
-		reason = "it is loading"
-	}
-	return failure.New(failure.Unavailable, "model %q is not ready: %s", name, reason)
-}
-
-// Shorten keeps a hostile name from filling a message.
-func Shorten(s string) string {
-	const most = 128
-	if len(s) > most {
-		return s[:most] + "..."
-	}
-	return s
-}
 
 // Index lists every model and version with its state.
 func (r *Registry) Index(onlyReady bool) []*inference.RepositoryIndexResponse_ModelIndex {
 	var index []*inference.RepositoryIndexResponse_ModelIndex
-	models := r.snapshot()
-	for _, name := range slices.Sorted(maps.Keys(models)) {
-		m := models[name]
-		if len(m.versions) == 0 && !onlyReady {
-			index = append(index, &inference.RepositoryIndexResponse_ModelIndex{Name: name, State: string(Unavailable), Reason: m.reason})
-		}
-		for _, v := range m.sorted() {
-			state, reason := v.status()
-			if state == Ready || !onlyReady {
-				index = append(index, &inference.RepositoryIndexResponse_ModelIndex{Name: name, Version: v.String(), State: string(state), Reason: reason})
+	for _, name := range r.names() {
+		for _, entry := range r.indexOf(name) {
+			if entry.GetState() == string(Ready) || !onlyReady {
+				index = append(index, entry)
 			}
 		}
+	}
+	return index
+}
+
+// indexOf asks again when the model was replaced meanwhile: a reload must not
+// be seen as a version that is unloading.
+func (r *Registry) indexOf(name string) []*inference.RepositoryIndexResponse_ModelIndex {
+	for {
+		m := r.get(name)
+		index := m.index(name)
+		if r.get(name) == m {
+			return index
+		}
+	}
+}
+
+func (m *model) index(name string) []*inference.RepositoryIndexResponse_ModelIndex {
+	if len(m.versions) == 0 {
+		return []*inference.RepositoryIndexResponse_ModelIndex{{Name: name, State: string(Unavailable), Reason: m.reason}}
+	}
+	index := make([]*inference.RepositoryIndexResponse_ModelIndex, 0, len(m.versions))
+	for _, v := range m.sorted() {
+		state, reason := v.status()
+		index = append(index, &inference.RepositoryIndexResponse_ModelIndex{Name: name, Version: v.String(), State: string(state), Reason: reason})
 	}
 	return index
 }
@@ -81,14 +50,28 @@ func (r *Registry) Settled() bool {
 }
 
 // Ready says why not everything that was promised can be served now; nil when
-// it can. What was unloaded on purpose is not promised.
+// it can. What was unloaded on purpose is not promised, nor is a new version
+// that failed to load while others serve.
 func (r *Registry) Ready() error {
 	if !r.Settled() {
 		return failure.New(failure.Unavailable, "models are loading")
 	}
-	for _, m := range r.Index(false) {
-		if m.GetState() != string(Ready) && m.GetReason() != Unloaded {
-			return failure.New(failure.Unavailable, "model %q is %s: %s", m.GetName(), m.GetState(), m.GetReason())
+	for _, name := range r.names() {
+		if err := r.look(name, func(m *model) error { return m.ready(name) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *model) ready(name string) error {
+	if len(m.versions) == 0 && m.reason != Unloaded {
+		return failure.New(failure.Unavailable, "model %q is not ready: %s", name, m.reason)
+	}
+	for _, v := range m.sorted() {
+		state, reason := v.status()
+		if state != Ready && reason != Unloaded && !v.spare {
+			return v.notReady(state, reason)
 		}
 	}
 	return nil
@@ -112,6 +95,3 @@ func (r *Registry) EverReady() error {
 	}
 	return err
 }
-
-// Has tells whether the registry knows a model of this name.
-func (r *Registry) Has(name string) bool { return r.get(name) != nil }

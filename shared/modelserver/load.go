@@ -3,56 +3,165 @@ package modelserver
 import (
 	"context"
 	"errors"
-	"runtime/debug"
-	"time"
 
 	"triptych/shared/failure"
 	"triptych/shared/modelconfig"
 )
 
-// loadVersion completes, checks, loads and warms up one version, and sets its
-// state.
-func (r *Registry) loadVersion(ctx context.Context, e Entry, v *version) error {
-	start := time.Now()
-	backend := r.backends[modelconfig.BackendOf(v.config)]
-	spec := Spec{Config: v.config, Version: v.number, Directory: e.Directory}
-	m, err := loadModel(ctx, backend, spec, e.Document)
-	log := r.telemetry.Logger.With("model", e.Name, "version", v.number)
+// LoadAll loads every model of the repository that has one of our backends.
+// Models that can't be loaded are kept with the reason; LoadAll fails only when
+// the repository can't be read or the context ends.
+func (r *Registry) LoadAll(ctx context.Context) error {
+	entries, err := r.repository.Scan()
 	if err != nil {
-		v.failed(failure.Message(err))
-		log.Error("model not loaded", "error", err)
 		return err
 	}
-	took := time.Since(start)
-	v.loaded(m, took)
-	log.Info("model loaded", "backend", backend.Name(), "seconds", took.Seconds())
+	for _, e := range entries {
+		if err := failure.OfContext(ctx); err != nil {
+			return err
+		}
+		if e.Err != nil {
+			r.telemetry.Logger.Warn("model passed over", "model", e.Name, "error", e.Err)
+		}
+		if r.ours(e) {
+			// The reason is kept with the model and has been logged.
+			_ = r.load(ctx, e)
+		}
+	}
+	if err := failure.OfContext(ctx); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.settled = true
+	r.mu.Unlock()
 	return nil
 }
 
-// loadModel turns a panic of a backend into an error: one bad model must not
-// take the others with it.
-func loadModel(ctx context.Context, backend Backend, spec Spec, d *modelconfig.Document) (m Model, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = failure.New(failure.Internal, "the backend %q broke while it loaded: %v\n%s", backend.Name(), p, debug.Stack())
-		}
-	}()
-	if c, ok := backend.(Completer); ok {
-		if err := c.Complete(ctx, spec); err != nil {
-			return nil, err
-		}
-	}
-	if err := d.Derive(spec.Config).Check(); err != nil {
-		return nil, err
-	}
-	m, err = backend.Load(ctx, spec)
+// Load loads a model by name, or loads it again. The old versions serve until
+// all new ones are up; when one fails the old ones stay. Loads wait for each
+// other.
+func (r *Registry) Load(ctx context.Context, name string) error {
+	e, err := r.repository.Find(name)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if w, ok := m.(Warmer); ok {
-		if err := w.WarmUp(ctx); err != nil {
-			return nil, errors.Join(failure.Prefix("warm-up", err), m.Close())
+	if e.Err != nil {
+		return e.Err
+	}
+	if !r.ours(e) {
+		return failure.New(failure.NotFound, "model %q has the backend %q, which is not served here", name, modelconfig.BackendOf(e.Document.Config))
+	}
+	return r.load(ctx, e)
+}
+
+// begin waits for the turn to change the set of models; end gives it back.
+func (r *Registry) begin(ctx context.Context) (end func(), err error) {
+	select {
+	case r.turn <- struct{}{}:
+	default:
+		select {
+		case r.turn <- struct{}{}:
+		case <-ctx.Done():
+			return nil, failure.OfContext(ctx)
 		}
 	}
-	return m, nil
+	return func() { <-r.turn }, nil
+}
+
+func (r *Registry) load(ctx context.Context, e Entry) error {
+	end, err := r.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	if r.closed {
+		return failure.New(failure.Unavailable, "model %q can't be loaded: the server is stopping", e.Name)
+	}
+	old := r.get(e.Name)
+	serving := old.serving()
+	fresh, err := r.prepare(e)
+	if err != nil {
+		r.refuse(e.Name, serving, err)
+		return err
+	}
+	if !serving {
+		r.put(e.Name, fresh) // nothing to protect: show it loading
+	}
+	err = r.loadVersions(ctx, e, fresh)
+	if err != nil && serving {
+		r.put(e.Name, old.keeping(fresh))
+		return errors.Join(err, retire(ctx, fresh.sorted()))
+	}
+	r.put(e.Name, fresh)
+	r.replaced(ctx, old, fresh)
+	return err
+}
+
+func (r *Registry) loadVersions(ctx context.Context, e Entry, m *model) error {
+	var failed error
+	for _, v := range m.sorted() {
+		if err := r.loadVersion(ctx, e, v); err != nil {
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
+}
+
+// replaced gives back what the new versions took the place of. That an old call
+// goes on for long is no failure of the load.
+func (r *Registry) replaced(ctx context.Context, old, fresh *model) {
+	if old == nil {
+		return
+	}
+	if err := retire(ctx, old.sorted()); err != nil {
+		r.telemetry.Logger.Warn("an old version is not closed", "error", err)
+	}
+	for n, v := range old.versions {
+		if fresh.versions[n] == nil {
+			r.metrics.forget(v)
+		}
+	}
+}
+
+func (r *Registry) refuse(name string, serving bool, err error) {
+	r.telemetry.Logger.Error("model refused", "model", name, "error", err)
+	if !serving {
+		r.put(name, &model{reason: failure.Message(err)})
+	}
+}
+
+// Unload takes a model out of service; calls that run are finished first. When
+// the context ends before they are, the last of them closes the model.
+func (r *Registry) Unload(ctx context.Context, name string) error {
+	end, err := r.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	m := r.get(name)
+	if m == nil {
+		return failure.New(failure.NotFound, "unknown model %q", Shorten(name))
+	}
+	err = retire(ctx, m.sorted())
+	r.put(name, m.unloaded())
+	for _, v := range m.versions {
+		r.metrics.forget(v)
+	}
+	r.telemetry.Logger.Info("model unloaded", "model", name)
+	return err
+}
+
+// Close takes every model out of service, for good: nothing is loaded after it.
+// It may be called again.
+func (r *Registry) Close(ctx context.Context) error {
+	end, err := r.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	r.closed = true
+	var all []*version
+	r.each(func(v *version) { all = append(all, v) })
+	defer r.generation.Add(1)
+	return retire(ctx, all)
 }

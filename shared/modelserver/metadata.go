@@ -8,11 +8,9 @@ import (
 // readyVersions are the versions of a model that can serve, oldest first.
 func (r *Registry) readyVersions(name string) []string {
 	var ready []string
-	if m := r.get(name); m != nil {
-		for _, v := range m.sorted() {
-			if state, _ := v.status(); state == Ready {
-				ready = append(ready, v.String())
-			}
+	for _, entry := range r.indexOf(name) {
+		if entry.GetState() == string(Ready) {
+			ready = append(ready, entry.GetVersion())
 		}
 	}
 	return ready

@@ -1,7 +1,6 @@
 package modelserver
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,7 +17,7 @@ type metrics struct {
 
 var modelLabels = []string{"model", "version"}
 
-// counters are the summed times and counts, by Triton's names.
+// series is one of the summed times and counts, by Triton's name.
 type series struct {
 	desc  *prometheus.Desc
 	value func(s *Statistics) float64
@@ -66,19 +65,29 @@ func newMetrics(r *Registry, registerer prometheus.Registerer) (*metrics, error)
 	return m, registerer.Register(m)
 }
 
-// observe counts one answer. Callers that name no known version share one label,
-// so that nobody can fill memory with names.
-func (m *metrics) observe(model, version string, err error, took time.Duration) {
-	code := "OK"
-	if err != nil {
-		code = failure.KindOf(err).String()
+// observe counts one answer of a version.
+func (m *metrics) observe(v *version, err error, took time.Duration) {
+	m.duration.WithLabelValues(code(err), v.name, v.String()).Observe(took.Seconds())
+}
+
+// unserved is the label of requests that no version could take: callers who make
+// names up share it, so that nobody can fill memory with names.
+const unserved = "unknown"
+
+func (m *metrics) observeUnserved(err error, took time.Duration) {
+	m.duration.WithLabelValues(code(err), unserved, unserved).Observe(took.Seconds())
+}
+
+func code(err error) string {
+	if err == nil {
+		return "OK"
 	}
-	m.duration.WithLabelValues(code, model, version).Observe(took.Seconds())
+	return failure.KindOf(err).String()
 }
 
 // forget drops the series of a version that is gone.
-func (m *metrics) forget(model string, version int64) {
-	m.duration.DeletePartialMatch(prometheus.Labels{"model": model, "version": strconv.FormatInt(version, 10)})
+func (m *metrics) forget(v *version) {
+	m.duration.DeletePartialMatch(prometheus.Labels{"model": v.name, "version": v.String()})
 }
 
 // Describe implements prometheus.Collector.
@@ -92,18 +101,25 @@ func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	ch <- readyDesc
 }
 
-// Collect implements prometheus.Collector.
+// Collect implements prometheus.Collector. What was unloaded has no series; what
+// could not be loaded only says so.
 func (m *metrics) Collect(ch chan<- prometheus.Metric) {
-	m.registry.each(func(name string, v *version) {
-		state, _ := v.status()
+	m.registry.each(func(v *version) {
+		state, reason := v.status()
+		if reason == Unloaded {
+			return
+		}
 		ready := 0.0
 		if state == Ready {
 			ready = 1
 		}
-		labels := []string{name, v.String()}
+		labels := []string{v.name, v.String()}
 		ch <- prometheus.MustNewConstMetric(readyDesc, prometheus.GaugeValue, ready, labels...)
+		if !v.inService() {
+			return
+		}
 		ch <- prometheus.MustNewConstMetric(pendingDesc, prometheus.GaugeValue, float64(v.pending()), labels...)
-		ch <- prometheus.MustNewConstMetric(loadTimeDesc, prometheus.GaugeValue, v.loadTime.Seconds(), labels...)
+		ch <- prometheus.MustNewConstMetric(loadTimeDesc, prometheus.GaugeValue, v.took().Seconds(), labels...)
 		collectStatistics(ch, v.stats, labels)
 	})
 }

@@ -18,7 +18,8 @@ type Backend interface {
 	// Name is what a configuration's `backend` says, such as "onnxruntime".
 	Name() string
 	// Load makes one version runnable. An error says what is wrong with the
-	// model's directory; it is shown in the repository index.
+	// model's directory; its message, if it has a Kind, is shown in the repository
+	// index. A panic fails this load alone.
 	Load(ctx context.Context, spec Spec) (Model, error)
 }
 
@@ -54,7 +55,8 @@ func (s Spec) VersionDirectory() string {
 // (oip.Check) and has raw contents. What Infer returns is the caller's: raw
 // contents in memory that is never reused. Infer need not set the model's name,
 // version and id, nor put the outputs in the order asked for, nor leave out
-// those that nobody asked for. Close is called once, when no call is running.
+// those that nobody asked for. Close is called once, when no call of any method is
+// running; none is made after it. A panic fails the one request.
 type Model interface {
 	Infer(ctx context.Context, req *inference.ModelInferRequest) (*inference.ModelInferResponse, error)
 	Close() error

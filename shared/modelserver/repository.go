@@ -1,7 +1,6 @@
 package modelserver
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,7 +65,7 @@ func (r *Repository) Scan() ([]Entry, error) {
 	models := make([]Entry, 0, len(found))
 	for name, directory := range found {
 		if twice[name] {
-			models = append(models, Entry{Name: name, Directory: directory, Err: failure.New(failure.Conflict, "model %q is in more than one repository", name)})
+			models = append(models, conflict(name, directory))
 			continue
 		}
 		models = append(models, read(name, directory))
@@ -75,18 +74,33 @@ func (r *Repository) Scan() ([]Entry, error) {
 	return models, nil
 }
 
-// Find reads one model's configuration; NotFound when no folder has it.
+// Find reads one model's configuration; NotFound when no folder has it. Other
+// models are not looked at.
 func (r *Repository) Find(name string) (Entry, error) {
-	entries, err := r.Scan()
-	if err != nil {
-		return Entry{}, err
-	}
-	for _, e := range entries {
-		if e.Name == name {
-			return e, nil
+	var found []string
+	var unread error
+	for _, folder := range r.folders {
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			unread = failure.Wrap(err, failure.Unavailable, "model repository %q can't be read", folder)
+		}
+		path := filepath.Join(folder, name)
+		if info, err := os.Stat(path); err == nil && info.IsDir() && isName(name) {
+			found = append(found, path)
 		}
 	}
-	return Entry{}, failure.New(failure.NotFound, "model %q is not in the repository", name)
+	switch {
+	case len(found) > 1:
+		return conflict(name, found[1]), nil
+	case len(found) == 1:
+		return read(name, found[0]), nil
+	case unread != nil:
+		return Entry{}, unread
+	}
+	return Entry{}, failure.New(failure.NotFound, "model %q is not in the repository", Shorten(name))
+}
+
+func conflict(name, directory string) Entry {
+	return Entry{Name: name, Directory: directory, Err: failure.New(failure.Conflict, "model %q is in more than one repository", name)}
 }
 
 func read(name, directory string) Entry {
@@ -102,15 +116,8 @@ func hidden(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "lost+found"
 }
 
-// versionsToLoad is what the version policy picks. A model without version
-// folders has the one version 1: backends that need files then say so.
-func versionsToLoad(e Entry) ([]int64, error) {
-	there, err := modelconfig.Versions(e.Directory)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, failure.Wrap(err, failure.Unavailable, "the folder of model %q can't be read", e.Name)
-	}
-	if len(there) == 0 {
-		there = []int64{1}
-	}
-	return modelconfig.Wanted(e.Document.Config.GetVersionPolicy(), there), nil
+// isName tells whether a caller's text can be the name of a model's folder and
+// nothing else.
+func isName(name string) bool {
+	return name != "" && !hidden(name) && !strings.ContainsAny(name, "/\\\x00")
 }

@@ -2,11 +2,9 @@ package modelserver
 
 import (
 	"context"
-	"time"
 
 	"triptych/proto/inference"
 	"triptych/shared/failure"
-	"triptych/shared/oip"
 )
 
 // Info names a server in its metadata.
@@ -54,116 +52,62 @@ func (s *Service) ServerMetadata(context.Context, *inference.ServerMetadataReque
 
 // ModelReady tells whether a version can serve. Unknown ones are NotFound.
 func (s *Service) ModelReady(_ context.Context, req *inference.ModelReadyRequest) (*inference.ModelReadyResponse, error) {
-	v, err := s.registry.find(req.GetName(), req.GetVersion())
+	err := s.registry.look(req.GetName(), func(m *model) error {
+		v, err := m.find(req.GetName(), req.GetVersion(), (*version).status)
+		if err != nil {
+			return err
+		}
+		if state, reason := v.status(); state != Ready {
+			return v.notReady(state, reason)
+		}
+		return nil
+	})
 	if failure.KindOf(err) == failure.Unavailable {
 		return &inference.ModelReadyResponse{}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	state, _ := v.status()
-	return &inference.ModelReadyResponse{Ready: state == Ready}, nil
+	return &inference.ModelReadyResponse{Ready: true}, nil
 }
 
 // ModelMetadata gives the tensors of a version that is ready.
 func (s *Service) ModelMetadata(_ context.Context, req *inference.ModelMetadataRequest) (*inference.ModelMetadataResponse, error) {
-	v, err := s.registry.find(req.GetName(), req.GetVersion())
+	v, err := s.registry.acquire(req.GetName(), req.GetVersion(), (*version).status)
 	if err != nil {
-		return nil, err
-	}
-	if err := v.hold(); err != nil {
 		return nil, err
 	}
 	defer v.release()
 	return v.metadata(s.registry.readyVersions(req.GetName())), nil
 }
 
-// ModelConfig gives the completed configuration of a version that is ready.
+// ModelConfig gives the completed configuration of a version that is loaded.
 func (s *Service) ModelConfig(_ context.Context, req *inference.ModelConfigRequest) (*inference.ModelConfigResponse, error) {
-	v, err := s.registry.find(req.GetName(), req.GetVersion())
+	cfg, err := s.registry.Config(req.GetName(), req.GetVersion())
 	if err != nil {
 		return nil, err
 	}
-	return &inference.ModelConfigResponse{Config: v.config}, nil
+	return &inference.ModelConfigResponse{Config: cfg}, nil
 }
 
-// ModelStatistics gives the counts of the versions that are ready.
+// ModelStatistics gives the counts of the versions that are loaded. A model
+// that was named and has none is Unavailable.
 func (s *Service) ModelStatistics(_ context.Context, req *inference.ModelStatisticsRequest) (*inference.ModelStatisticsResponse, error) {
-	resp := &inference.ModelStatisticsResponse{}
-	if req.GetName() != "" && req.GetVersion() != "" {
-		v, err := s.registry.find(req.GetName(), req.GetVersion())
+	if req.GetName() != "" {
+		v, err := s.registry.acquire(req.GetName(), req.GetVersion(), (*version).life)
 		if err != nil {
 			return nil, err
 		}
-		resp.ModelStats = append(resp.ModelStats, v.stats.message(req.GetName(), v.String()))
-		return resp, nil
+		defer v.release()
+		if req.GetVersion() != "" {
+			return &inference.ModelStatisticsResponse{ModelStats: []*inference.ModelStatistics{v.stats.message(v.name, v.String())}}, nil
+		}
 	}
-	if req.GetName() != "" && s.registry.get(req.GetName()) == nil {
-		return nil, failure.New(failure.NotFound, "unknown model %q", Shorten(req.GetName()))
-	}
-	s.registry.each(func(name string, v *version) {
-		if state, _ := v.status(); state == Ready && (req.GetName() == "" || req.GetName() == name) {
-			resp.ModelStats = append(resp.ModelStats, v.stats.message(name, v.String()))
+	resp := &inference.ModelStatisticsResponse{}
+	s.registry.each(func(v *version) {
+		if v.inService() && (req.GetName() == "" || req.GetName() == v.name) {
+			resp.ModelStats = append(resp.ModelStats, v.stats.message(v.name, v.String()))
 		}
 	})
 	return resp, nil
-}
-
-// ModelInfer runs one request: the raw form of what came, checked, through the
-// model, and back in the form that it came in.
-func (s *Service) ModelInfer(ctx context.Context, req *inference.ModelInferRequest) (*inference.ModelInferResponse, error) {
-	start := time.Now()
-	v, err := s.registry.find(req.GetModelName(), req.GetModelVersion())
-	if err == nil {
-		err = v.hold()
-	}
-	if err != nil {
-		s.registry.metrics.observe("unknown", "unknown", err, time.Since(start))
-		return nil, err
-	}
-	defer v.release()
-	resp, err := s.infer(ctx, v, req, start)
-	took := time.Since(start)
-	if err != nil {
-		v.stats.Failed(failure.KindOf(err), took)
-	}
-	s.registry.metrics.observe(v.config.GetName(), v.String(), err, took)
-	return resp, err
-}
-
-func (s *Service) infer(ctx context.Context, v *version, req *inference.ModelInferRequest, start time.Time) (*inference.ModelInferResponse, error) {
-	if err := failure.OfContext(ctx); err != nil {
-		return nil, err
-	}
-	typed, err := oip.MakeRaw(req)
-	if err != nil {
-		return nil, err
-	}
-	batch, err := oip.Check(req, v.config)
-	if err != nil {
-		return nil, err
-	}
-	resp, timing, err := v.infer(ctx, req, batch)
-	if err != nil {
-		return nil, err
-	}
-	resp.ModelName, resp.ModelVersion, resp.Id = v.config.GetName(), v.String(), req.GetId()
-	if err := oip.Arrange(req, resp); err != nil {
-		return nil, err
-	}
-	setTiming(resp, timing)
-	now := time.Now()
-	v.stats.Succeeded(now, batch, now.Sub(start), timing)
-	if typed {
-		return resp, oip.MakeTyped(resp)
-	}
-	return resp, nil
-}
-
-func setTiming(resp *inference.ModelInferResponse, t Timing) {
-	if resp.Parameters == nil {
-		resp.Parameters = oip.Parameters{}
-	}
-	resp.Parameters[QueueParameter] = oip.Int64(t.Queue.Microseconds())
-	resp.Parameters[ComputeParameter] = oip.Int64(t.Compute().Microseconds())
 }

@@ -2,6 +2,7 @@ package modelserver
 
 import (
 	"context"
+	"log/slog"
 	"strconv"
 	"sync"
 	"time"
@@ -28,21 +29,30 @@ const Unloaded = "unloaded"
 // version is one version of a model. A version that is READY has a model; calls
 // hold it while they run, so that it is closed only when none is left.
 type version struct {
-	number   int64
-	config   *inference.ModelConfig
-	loadTime time.Duration
-	stats    *Statistics
-	model    Model
+	name   string
+	number int64
+	absent bool // the version policy wants it, but the folder does not have it
+	spare  bool // a new version that failed while others serve
+	config *inference.ModelConfig
+	stats  *Statistics
+	logger *slog.Logger
 
-	mu      sync.Mutex
-	state   State
-	reason  string
-	holders int
-	idle    chan struct{} // closed when retired and nobody holds it
+	mu       sync.Mutex
+	model    Model
+	loadTime time.Duration
+	state    State
+	reason   string
+	holders  int
+	idle     chan struct{} // closed when out of service and nobody holds it
+	orphan   bool          // nobody waits for idle: the last holder closes the model
 }
 
-func newVersion(number int64, cfg *inference.ModelConfig) *version {
-	return &version{number: number, config: cfg, state: Loading, stats: newStatistics(), idle: make(chan struct{})}
+func newVersion(number int64, cfg *inference.ModelConfig, logger *slog.Logger) *version {
+	return &version{
+		name: cfg.GetName(), number: number, config: cfg, state: Loading,
+		stats: newStatistics(), idle: make(chan struct{}),
+		logger: logger.With("model", cfg.GetName(), "version", number),
+	}
 }
 
 func (v *version) String() string { return strconv.FormatInt(v.number, 10) }
@@ -60,31 +70,61 @@ func (v *version) failed(reason string) {
 	v.state, v.reason = Unavailable, reason
 }
 
+// broken is why v could not be loaded, if so.
+func (v *version) broken() (reason string, broken bool) {
+	state, reason := v.life()
+	return reason, state == Unavailable && reason != Unloaded
+}
+
+// note leaves a remark with a version that serves on.
+func (v *version) note(remark string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.reason = remark
+}
+
+// life is the state of v by itself.
+func (v *version) life() (State, string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.state, v.reason
+}
+
+func (v *version) inService() bool {
+	state, _ := v.life()
+	return state == Ready
+}
+
 // status is the state as callers see it: a model that can't serve now, for what
 // it leans on is away, is UNAVAILABLE.
 func (v *version) status() (State, string) {
 	v.mu.Lock()
-	state, reason, model := v.state, v.reason, v.model
+	state, reason := v.state, v.reason
+	probe, ok := v.model.(Prober)
+	if !ok || state != Ready {
+		v.mu.Unlock()
+		return state, reason
+	}
+	v.holders++
 	v.mu.Unlock()
-	if p, ok := model.(Prober); ok && state == Ready {
-		if err := p.Ready(); err != nil {
-			return Unavailable, failure.Message(err)
-		}
+	defer v.release()
+	if err := probe.Ready(); err != nil {
+		return Unavailable, failure.Message(err)
 	}
 	return state, reason
 }
 
-// hold keeps v from being closed; release must follow. It fails when v does not
-// serve.
+func (v *version) notReady(state State, reason string) error {
+	return failure.New(failure.Unavailable, "model %q version %d is not ready: %s", v.name, v.number, because(state, reason))
+}
+
+// hold keeps v from being closed; release must follow. It fails when v is not
+// in service.
 func (v *version) hold() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.state != Ready {
-		reason := v.reason
-		if reason == "" {
-			reason = "it is " + string(v.state)
-		}
-		return failure.New(failure.Unavailable, "model %q version %d is not ready: %s", v.config.GetName(), v.number, reason)
+		return v.notReady(v.state, v.reason)
 	}
 	v.holders++
 	return nil
@@ -92,51 +132,83 @@ func (v *version) hold() error {
 
 func (v *version) release() {
 	v.mu.Lock()
-	defer v.mu.Unlock()
 	v.holders--
-	if v.holders == 0 && v.state != Ready {
+	last, orphan := v.holders == 0 && v.state != Ready, v.orphan
+	v.mu.Unlock()
+	switch {
+	case last && orphan:
+		if err := v.close(); err != nil {
+			v.logger.Error("model not closed", "error", err)
+		}
+	case last:
 		close(v.idle)
 	}
 }
 
-// retire takes v out of service, waits for the calls that hold it and closes its
-// model. When the context ends first the model is not closed: a session that is
-// freed while it runs takes the process with it.
-func (v *version) retire(ctx context.Context) error {
+// leave takes v out of service. True makes the caller the one who drains it.
+func (v *version) leave() bool {
 	v.mu.Lock()
+	defer v.mu.Unlock()
 	if v.state != Ready {
-		v.mu.Unlock()
-		return nil
+		return false
 	}
 	v.state, v.reason = Unloading, Unloaded
 	if v.holders == 0 {
 		close(v.idle)
 	}
-	v.mu.Unlock()
+	return true
+}
+
+// drain waits for the calls that hold v and closes its model. When the context
+// ends first, the last call closes it: a session that is freed while it runs
+// takes the process with it.
+func (v *version) drain(ctx context.Context) error {
 	select {
 	case <-v.idle:
 	case <-ctx.Done():
-		return failure.Wrap(ctx.Err(), failure.Deadline, "model %q version %d still had calls running", v.config.GetName(), v.number)
+		v.mu.Lock()
+		v.orphan = v.holders > 0
+		orphan := v.orphan
+		v.mu.Unlock()
+		if orphan {
+			return failure.Wrap(ctx.Err(), failure.KindOf(ctx.Err()), "model %q version %d still has calls running", v.name, v.number)
+		}
 	}
-	err := v.model.Close()
+	return v.close()
+}
+
+func (v *version) close() error {
+	v.mu.Lock()
+	model := v.model
+	v.mu.Unlock()
+	err := closeModel(model)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.state = Unavailable
+	v.state, v.model = Unavailable, nil
 	return err
 }
 
 // pending is how many requests wait in the model's queue.
 func (v *version) pending() int {
-	v.mu.Lock()
-	model := v.model
-	v.mu.Unlock()
-	if p, ok := model.(PendingCounter); ok {
+	if err := v.hold(); err != nil {
+		return 0
+	}
+	defer v.release()
+	if p, ok := v.model.(PendingCounter); ok {
 		return p.Pending()
 	}
 	return 0
 }
 
-// infer runs one checked request and tells where its time went.
+// took is how long the load took.
+func (v *version) took() time.Duration {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.loadTime
+}
+
+// infer runs one checked request and tells where its time went. The caller
+// holds v.
 func (v *version) infer(ctx context.Context, req *inference.ModelInferRequest, batch int64) (*inference.ModelInferResponse, Timing, error) {
 	if timed, ok := v.model.(TimedModel); ok {
 		return timed.InferTimed(ctx, req)

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"triptych/proto/inference"
@@ -13,16 +15,18 @@ type typed struct {
 	who   string
 	kind  inference.DataType
 	shape []int64 // on the wire; -1 is free
+	// optional tensors may be left out by the caller.
+	optional bool
 }
 
 // Check holds the graph against the configurations of the models that it calls,
-// in the order of Steps: names, datatypes, wire shapes and batch sizes must fit.
+// one for each of Steps: names, datatypes, wire shapes and batch sizes must fit.
 // An error is Invalid and names both sides.
 func (p *Plan) Check(configs []*inference.ModelConfig) error {
 	pool := map[string]typed{}
 	batch := p.config.GetMaxBatchSize()
 	for _, in := range p.config.GetInput() {
-		pool[in.GetName()] = typed{"the ensemble's input", in.GetDataType(), oip.WireShape(batch, in.GetDims())}
+		pool[in.GetName()] = typed{"the ensemble's input", in.GetDataType(), oip.WireShape(batch, in.GetDims()), in.GetOptional()}
 	}
 	for i, s := range p.steps {
 		if most := configs[i].GetMaxBatchSize(); batch > 0 && most < batch {
@@ -48,7 +52,7 @@ func (s step) output(b binding, cfg *inference.ModelConfig) (typed, error) {
 	var names []string
 	for _, out := range cfg.GetOutput() {
 		if out.GetName() == b.tensor {
-			return typed{"step " + s.model, out.GetDataType(), oip.WireShape(cfg.GetMaxBatchSize(), out.GetDims())}, nil
+			return typed{who: "step " + s.model, kind: out.GetDataType(), shape: oip.WireShape(cfg.GetMaxBatchSize(), out.GetDims())}, nil
 		}
 		names = append(names, out.GetName())
 	}
@@ -71,12 +75,15 @@ func (s step) checkInputs(cfg *inference.ModelConfig, pool map[string]typed) err
 			return failure.New(failure.Invalid, "step %q wants the input %q, which its input_map leaves out", s.model, in.GetName())
 		}
 		delete(bound, in.GetName())
-		want := typed{"step " + s.model, in.GetDataType(), oip.WireShape(cfg.GetMaxBatchSize(), in.GetDims())}
+		want := typed{"step " + s.model, in.GetDataType(), oip.WireShape(cfg.GetMaxBatchSize(), in.GetDims()), in.GetOptional()}
 		if err := fit(from, pool[from], want); err != nil {
 			return err
 		}
+		if pool[from].optional && !want.optional {
+			return failure.New(failure.Invalid, "tensor %q: %s may be left out, but %s needs it", from, pool[from].who, want.who)
+		}
 	}
-	for tensor := range bound {
+	for _, tensor := range slices.Sorted(maps.Keys(bound)) {
 		return failure.New(failure.Invalid, "step %q has no input %q, it has %s", s.model, tensor, strings.Join(names, ", "))
 	}
 	return nil
@@ -84,7 +91,7 @@ func (s step) checkInputs(cfg *inference.ModelConfig, pool map[string]typed) err
 
 func (p *Plan) checkOutputs(pool map[string]typed) error {
 	for _, out := range p.config.GetOutput() {
-		want := typed{"the ensemble's output", out.GetDataType(), oip.WireShape(p.config.GetMaxBatchSize(), out.GetDims())}
+		want := typed{who: "the ensemble's output", kind: out.GetDataType(), shape: oip.WireShape(p.config.GetMaxBatchSize(), out.GetDims())}
 		if err := fit(out.GetName(), pool[out.GetName()], want); err != nil {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"triptych/proto/inference"
 	"triptych/shared/failure"
@@ -13,10 +12,8 @@ import (
 // Plan is the compiled graph of an ensemble: steps that run when their inputs are
 // there. It never changes, so many requests may run it at once.
 type Plan struct {
-	name    string
-	config  *inference.ModelConfig
-	steps   []step
-	outputs []output
+	config *inference.ModelConfig
+	steps  []step
 }
 
 // step is one call of a model.
@@ -34,14 +31,18 @@ type binding struct {
 	pool   string // by the ensemble's name for it
 }
 
-// output is one output of the ensemble.
-type output struct{ name string }
+// maxSteps bounds an ensemble: real ones have a handful, and each request looks
+// at all of them whenever a step ends.
+const maxSteps = 128
 
 // Compile checks the graph of an ensemble's configuration: every tensor has one
 // source and every step can run. An error is Invalid and names the step and the
 // tensor. What the steps' models want is not looked at: see Plan.Check.
 func Compile(cfg *inference.ModelConfig) (*Plan, error) {
-	p := &Plan{name: cfg.GetName(), config: cfg}
+	if n := len(cfg.GetEnsembleScheduling().GetStep()); n > maxSteps {
+		return nil, failure.New(failure.Invalid, "the ensemble has %d steps, at most %d are allowed", n, maxSteps)
+	}
+	p := &Plan{config: cfg}
 	for _, s := range cfg.GetEnsembleScheduling().GetStep() {
 		if s.GetModelNamespace() != "" {
 			return nil, failure.New(failure.Unsupported, "step %q: model_namespace is not supported", s.GetModelName())
@@ -59,7 +60,10 @@ func Compile(cfg *inference.ModelConfig) (*Plan, error) {
 	if err := p.connect(sources); err != nil {
 		return nil, err
 	}
-	return p, p.checkCycles()
+	if err := p.checkCycles(); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 func bindings(m map[string]string) []binding {
@@ -113,34 +117,11 @@ func (p *Plan) connect(sources map[string]int) error {
 		if from, ok := sources[out.GetName()]; !ok || from == fromRequest {
 			return failure.New(failure.Invalid, "no step gives the output %q of the ensemble", out.GetName())
 		}
-		p.outputs = append(p.outputs, output{out.GetName()})
 	}
 	for _, in := range p.config.GetInput() {
 		if !used[in.GetName()] {
 			return failure.New(failure.Invalid, "no step takes the input %q of the ensemble", in.GetName())
 		}
-	}
-	return nil
-}
-
-// checkCycles takes away steps that can run until none is left; what is left
-// waits for itself.
-func (p *Plan) checkCycles() error {
-	done := make([]bool, len(p.steps))
-	for range p.steps {
-		for i, s := range p.steps {
-			ready := !slices.ContainsFunc(s.after, func(j int) bool { return !done[j] })
-			done[i] = done[i] || ready
-		}
-	}
-	var stuck []string
-	for i, s := range p.steps {
-		if !done[i] {
-			stuck = append(stuck, strconv.Quote(s.model))
-		}
-	}
-	if len(stuck) > 0 {
-		return failure.New(failure.Invalid, "the steps %s wait for each other: the graph has a cycle", strings.Join(stuck, ", "))
 	}
 	return nil
 }

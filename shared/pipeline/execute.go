@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 
 	"triptych/proto/inference"
 	"triptych/shared/failure"
@@ -51,7 +53,7 @@ func (p *Plan) Execute(ctx context.Context, req *inference.ModelInferRequest, ca
 	if err := r.all(ctx, cancel); err != nil {
 		return nil, err
 	}
-	return r.answer()
+	return r.answer(), nil
 }
 
 func (r *run) all(ctx context.Context, cancel context.CancelFunc) error {
@@ -105,17 +107,29 @@ func (r *run) ready() []int {
 	return ready
 }
 
-func (r *run) step(ctx context.Context, index int, req *inference.ModelInferRequest) result {
+// step calls a step. A panic is its failure: nobody else stands around the
+// goroutine.
+func (r *run) step(ctx context.Context, index int, req *inference.ModelInferRequest) (res result) {
+	defer func() {
+		if p := recover(); p != nil {
+			cause := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			res = result{step: index, err: failure.Wrap(cause, failure.Internal, "internal error")}
+		}
+	}()
 	resp, err := r.call(ctx, req)
 	return result{index, resp, err}
 }
 
 // request is a step's request: tensors of the pool under the step's own names.
-// The bytes are those of the pool.
+// The bytes are those of the pool. What is not there is an optional input of the
+// ensemble that the caller left out.
 func (r *run) request(s step) *inference.ModelInferRequest {
 	req := &inference.ModelInferRequest{ModelName: s.model, ModelVersion: s.version, Id: r.req.GetId(), Parameters: r.req.GetParameters()}
 	for _, b := range s.inputs {
-		t := r.pool[b.pool]
+		t, ok := r.pool[b.pool]
+		if !ok {
+			continue
+		}
 		t.Name = b.tensor
 		oip.AddInput(req, t)
 	}
@@ -138,12 +152,13 @@ func (r *run) finish(res result) error {
 	return nil
 }
 
-func (r *run) answer() (*inference.ModelInferResponse, error) {
+// answer is the ensemble's outputs under its own names.
+func (r *run) answer() *inference.ModelInferResponse {
 	resp := &inference.ModelInferResponse{}
-	for _, out := range r.plan.outputs {
-		t := r.pool[out.name]
-		t.Name = out.name
+	for _, out := range r.plan.config.GetOutput() {
+		t := r.pool[out.GetName()]
+		t.Name = out.GetName()
 		oip.AddOutput(resp, t)
 	}
-	return resp, nil
+	return resp
 }

@@ -1,0 +1,78 @@
+package modelserver
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+)
+
+// model is a name and its versions. A model whose configuration can't be used
+// has a reason and no versions. It is replaced, never changed; its versions
+// change their states.
+type model struct {
+	versions map[int64]*version
+	reason   string
+}
+
+// sorted are the versions, oldest first. A nil model has none.
+func (m *model) sorted() []*version {
+	if m == nil {
+		return nil
+	}
+	numbers := slices.Sorted(maps.Keys(m.versions))
+	versions := make([]*version, len(numbers))
+	for i, n := range numbers {
+		versions[i] = m.versions[n]
+	}
+	return versions
+}
+
+// serving tells whether a version is in service, whatever it leans on.
+func (m *model) serving() bool {
+	return slices.ContainsFunc(m.sorted(), (*version).inService)
+}
+
+// retire takes the versions out of service at once, then waits for their calls
+// and closes them.
+func retire(ctx context.Context, versions []*version) error {
+	leaving := slices.DeleteFunc(versions, func(v *version) bool { return !v.leave() })
+	var failed error
+	for _, v := range leaving {
+		failed = errors.Join(failed, v.drain(ctx))
+	}
+	return failed
+}
+
+// keeping is m after a reload that failed: its versions serve on, and what did not
+// load is shown. A new version that failed is spare: nobody was promised it.
+func (m *model) keeping(fresh *model) *model {
+	kept := &model{versions: maps.Clone(m.versions)}
+	for n, v := range fresh.versions {
+		reason, failed := v.broken()
+		if !failed {
+			continue
+		}
+		if old := kept.versions[n]; old != nil && old.inService() {
+			old.note("the last load failed: " + reason)
+			continue
+		}
+		v.spare = true
+		kept.versions[n] = v
+	}
+	return kept
+}
+
+// unloaded is m after it was taken out of service on purpose: what had failed is
+// no longer promised either.
+func (m *model) unloaded() *model {
+	if len(m.versions) == 0 {
+		return &model{reason: Unloaded}
+	}
+	for _, v := range m.versions {
+		if _, failed := v.broken(); failed {
+			v.failed(Unloaded)
+		}
+	}
+	return m
+}
