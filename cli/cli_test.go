@@ -36,8 +36,10 @@ func gateway(t *testing.T) string {
 		_, _ = io.WriteString(w, `[{"name":"classify","version":"1","state":"READY"},{"name":"odd","state":"UNAVAILABLE","reason":"odd/config.pbtxt:1:1: no"}]`)
 	})
 	mux.HandleFunc("GET /api/traces/abc", func(w http.ResponseWriter, _ *http.Request) {
-		answer := traces.Answer{Data: []traces.Trace{{TraceID: "abc", Processes: map[string]traces.Process{"gateway": {ServiceName: "gateway"}},
-			Spans: []traces.Span{{TraceID: "abc", SpanID: "1", OperationName: "POST /v1/classify", Duration: 12340, ProcessID: "gateway"}}}}}
+		answer := traces.Answer{Data: []traces.Trace{{
+			TraceID: "abc", Processes: map[string]traces.Process{"gateway": {ServiceName: "gateway"}},
+			Spans: []traces.Span{{TraceID: "abc", SpanID: "1", OperationName: "POST /v1/classify", Duration: 12340, ProcessID: "gateway"}},
+		}}}
 		if err := json.NewEncoder(w).Encode(answer); err != nil {
 			t.Error(err)
 		}
@@ -75,7 +77,8 @@ func TestClassify(t *testing.T) {
 		errs   string
 	}{
 		"a table and a trace": {
-			[]string{"--traces", server, good}, 0,
+			[]string{"--traces", server, good},
+			0,
 			"IMAGE    LABEL      SCORE   CLASS  MS\n" +
 				"cat.jpg  tiger cat  0.7500  282    12.3\n" +
 				"         tabby      0.1250  281\n\n" +
@@ -83,11 +86,13 @@ func TestClassify(t *testing.T) {
 				"POST /v1/classify                              gateway      " + bar + "    12.34 ms\n", "",
 		},
 		"no trace": {
-			[]string{"--trace=false", good}, 0,
+			[]string{"--trace=false", good},
+			0,
 			"IMAGE    LABEL      SCORE   CLASS  MS\ncat.jpg  tiger cat  0.7500  282    12.3\n         tabby      0.1250  281\n", "",
 		},
 		"one bad file": {
-			[]string{"--trace=false", bad, good}, 1,
+			[]string{"--trace=false", bad, good},
+			1,
 			"IMAGE      LABEL                                              SCORE   CLASS  MS\n" +
 				"notes.txt  this is not an image (415 Unsupported Media Type)\n" +
 				"cat.jpg    tiger cat                                          0.7500  282    12.3\n" +
@@ -95,7 +100,8 @@ func TestClassify(t *testing.T) {
 			"triptych: 1 of 2 images were not classified\n",
 		},
 		"no such file": {
-			[]string{"--trace=false", "absent.jpg"}, 1,
+			[]string{"--trace=false", "absent.jpg"},
+			1,
 			"IMAGE       LABEL                     SCORE  CLASS  MS\nabsent.jpg  absent.jpg can't be read\n",
 			"triptych: 1 of 1 images were not classified\n",
 		},

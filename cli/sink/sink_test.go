@@ -95,8 +95,11 @@ func TestReadWhatWasSent(t *testing.T) {
 				{RefType: "FOLLOWS_FROM", TraceID: hex.EncodeToString(id(9, 16)), SpanID: "0000000000000008"},
 			},
 			Tags: []traces.Tag{
-				{Key: "size", Type: "int64", Value: 4.0}, {Key: "full", Type: "bool", Value: true}, {Key: "part", Type: "float64", Value: 0.5},
-				{Key: "error", Type: "bool", Value: true}, {Key: "otel.status_description", Type: "string", Value: "broke"},
+				{Key: "size", Type: "int64", Value: 4.0},
+				{Key: "full", Type: "bool", Value: true},
+				{Key: "part", Type: "float64", Value: 0.5},
+				{Key: "error", Type: "bool", Value: true},
+				{Key: "otel.status_description", Type: "string", Value: "broke"},
 			},
 		}},
 	}
