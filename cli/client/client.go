@@ -67,8 +67,13 @@ func (c *Client) Classify(ctx context.Context, model string, top int, image []by
 		query.Set("top_k", strconv.Itoa(top))
 	}
 	var answer Answer
-	err := c.post(ctx, "/v1/classify?"+query.Encode(), "application/octet-stream", image, &answer)
-	return answer, err
+	if err := c.post(ctx, "/v1/classify?"+query.Encode(), "application/octet-stream", image, &answer); err != nil {
+		return Answer{}, err
+	}
+	if len(answer.Results) != 1 {
+		return Answer{}, failure.New(failure.Internal, "the answer of %s is not what a gateway says", c.base)
+	}
+	return answer, nil
 }
 
 // Model is one row of the repository index.

@@ -5,6 +5,7 @@ package upstream
 
 import (
 	"net"
+	"strconv"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -14,8 +15,8 @@ import (
 
 // Config says where the services are.
 type Config struct {
-	// Addresses are host:port, or gRPC targets such as dns:///host:port. A name
-	// with many addresses is many replicas.
+	// Addresses are host:port; dns:///host:port means the same. A name with many
+	// addresses is many replicas.
 	Addresses []string
 	// Interval is the pause between two rounds of asking.
 	Interval time.Duration
@@ -35,7 +36,8 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 // Validate implements config.Section.
 func (c *Config) Validate() error {
 	for _, a := range c.Addresses {
-		if _, _, err := net.SplitHostPort(hostPort(a)); err != nil {
+		host, port, err := net.SplitHostPort(hostPort(a))
+		if _, perr := strconv.ParseUint(port, 10, 16); err != nil || perr != nil || host == "" {
 			return config.Wrong("upstreams", "has %q, which is not HOST:PORT", a)
 		}
 	}

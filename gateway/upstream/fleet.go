@@ -33,6 +33,9 @@ type Fleet struct {
 
 // New makes the connections; nobody is asked before Start.
 func New(cfg Config, rpcConfig rpc.Config, tel *telemetry.Telemetry) (*Fleet, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
 	f := &Fleet{config: cfg, logger: tel.Logger}
 	f.catalog.Store(newCatalog(nil))
 	for _, a := range cfg.Addresses {

@@ -26,9 +26,10 @@ func TestConfig(t *testing.T) {
 	}{
 		"default":       {func(*upstream.Config) {}, ""},
 		"host and port": {func(c *upstream.Config) { c.Addresses = []string{"localhost:8001", "[::1]:8001", "127.0.0.1:1"} }, ""},
-		"target": {func(c *upstream.Config) {
-			c.Addresses = []string{"dns:///predictor:8001", "dns://1.1.1.1/predictor:8001"}
-		}, ""},
+		"target":        {func(c *upstream.Config) { c.Addresses = []string{"dns:///predictor:8001"} }, ""},
+		"a name server": {func(c *upstream.Config) { c.Addresses = []string{"dns://1.1.1.1/predictor:8001"} }, "upstreams"},
+		"a socket":      {func(c *upstream.Config) { c.Addresses = []string{"unix:///run/x.sock"} }, "upstreams"},
+		"a named port":  {func(c *upstream.Config) { c.Addresses = []string{"predictor:grpc"} }, "upstreams"},
 		"no port":  {func(c *upstream.Config) { c.Addresses = []string{"a:1", "predictor"} }, "upstreams"},
 		"empty":    {func(c *upstream.Config) { c.Addresses = []string{""} }, "upstreams"},
 		"interval": {func(c *upstream.Config) { c.Interval = time.Millisecond }, "discovery-interval"},

@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/grpc"
-
 	"triptych/proto/inference"
 	"triptych/shared/failure"
 	"triptych/shared/rpc"
@@ -25,7 +23,7 @@ const askTimeout = 2 * time.Second
 type pool struct {
 	name   string
 	config rpc.Config
-	conn   *grpc.ClientConn
+	conn   *rpc.Replicas
 	client inference.GRPCInferenceServiceClient
 	calls  atomic.Int64 // that run now
 
@@ -42,7 +40,7 @@ type answer struct {
 }
 
 func newPool(address string, cfg rpc.Config) (*pool, error) {
-	conn, err := rpc.Dial(address, cfg)
+	conn, err := rpc.DialReplicas(cfg)
 	if err != nil {
 		return nil, failure.Wrap(err, failure.Invalid, "upstream %q", address)
 	}
@@ -71,6 +69,7 @@ func (p *pool) ask(ctx context.Context) answer {
 	if err != nil {
 		return p.unresolved(err)
 	}
+	p.conn.SetAddresses(addresses...)
 	reports := make([]report, len(replicas))
 	var all sync.WaitGroup
 	for i, r := range replicas {

@@ -7,13 +7,9 @@ import (
 	"strings"
 )
 
-// hostPort takes the scheme and the authority of a gRPC target away.
-func hostPort(address string) string {
-	if _, rest, ok := strings.Cut(address, "://"); ok {
-		return rest[strings.LastIndex(rest, "/")+1:]
-	}
-	return address
-}
+// hostPort takes the scheme of a gRPC target by DNS away. Other targets stay as
+// they are, which is not HOST:PORT.
+func hostPort(address string) string { return strings.TrimPrefix(address, "dns:///") }
 
 // resolve finds the addresses behind a name, sorted. They are looked up anew in
 // each round, for replicas come and go.

@@ -23,7 +23,7 @@ func TestIDAndPriorityTravel(t *testing.T) {
 		got = call.Of(ctx)
 		return &response{}, nil
 	})
-	client := dial(t, server.Address(), rpc.DefaultConfig())
+	client := dial(t, rpc.DefaultConfig(), server.Address())
 	raw := inference.NewGRPCInferenceServiceClient(foreign(t, server.Address()))
 	sent := func(info call.Info) context.Context { return call.With(within(t, 10*time.Second), info) }
 	header := func(pairs ...string) context.Context {
@@ -86,7 +86,7 @@ func TestTheTraceTravels(t *testing.T) {
 		inside = trace.SpanContextFromContext(ctx)
 		return &response{}, nil
 	})
-	client := dial(t, server.Address(), rpc.DefaultConfig())
+	client := dial(t, rpc.DefaultConfig(), server.Address())
 	parent := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled})
 	ctx := trace.ContextWithSpanContext(within(t, 10*time.Second), parent)
 	if _, err := client.ModelInfer(ctx, &request{}); err != nil {
@@ -124,7 +124,7 @@ func TestTheDeadlineTravels(t *testing.T) {
 		gone <- ctx.Err()
 		return nil, ctx.Err()
 	})
-	client := dial(t, server.Address(), rpc.DefaultConfig())
+	client := dial(t, rpc.DefaultConfig(), server.Address())
 	if _, err := client.ModelInfer(within(t, 300*time.Millisecond), &request{}); err == nil {
 		t.Error("no error")
 	}

@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -9,6 +8,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	_ "google.golang.org/grpc/health" // client-side health checking, for balancing
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/manual"
 )
 
 // balancing picks a connection for each call, among the addresses of the name
@@ -22,11 +23,37 @@ const (
 	connectTimeout = 3 * time.Second
 )
 
-// Dial makes a connection to a service by "host:port" or a gRPC target. Calls
-// are balanced over all addresses of the name, each call by itself. Nothing is
-// connected yet; a service that is down is an error of the call, at once.
-func Dial(target string, cfg Config) (*grpc.ClientConn, error) {
-	return dial(target, cfg, grpc.WithDefaultServiceConfig(balancing))
+// Replicas is a connection to all replicas of a service. Calls are balanced over
+// those that say they serve, each call by itself; when there is none, a call
+// fails at once. Whoever has it looks the addresses up: gRPC's own resolver asks
+// again only every half minute, which a replica on a new address would have to
+// wait for.
+type Replicas struct {
+	*grpc.ClientConn
+	addresses *manual.Resolver
+}
+
+// DialReplicas makes a connection without addresses yet. Nothing is connected.
+func DialReplicas(cfg Config) (*Replicas, error) {
+	const scheme = "replicas"
+	addresses := manual.NewBuilderWithScheme(scheme)
+	addresses.InitialState(resolver.State{})
+	conn, err := dial(scheme+":///", cfg, grpc.WithDefaultServiceConfig(balancing), grpc.WithResolvers(addresses))
+	if err != nil {
+		return nil, err
+	}
+	conn.Connect() // the resolver works from here on
+	return &Replicas{ClientConn: conn, addresses: addresses}, nil
+}
+
+// SetAddresses makes the replicas those at host:port addresses. Calls that run
+// are not disturbed.
+func (r *Replicas) SetAddresses(addresses ...string) {
+	state := resolver.State{}
+	for _, a := range addresses {
+		state.Endpoints = append(state.Endpoints, resolver.Endpoint{Addresses: []resolver.Address{{Addr: a}}})
+	}
+	r.addresses.UpdateState(state)
 }
 
 // DialAddress makes a connection to one replica, whether it says that it serves
@@ -36,9 +63,6 @@ func DialAddress(address string, cfg Config) (*grpc.ClientConn, error) {
 }
 
 func dial(target string, cfg Config, options ...grpc.DialOption) (*grpc.ClientConn, error) {
-	if !strings.Contains(target, "://") {
-		target = "dns:///" + target
-	}
 	return grpc.NewClient(target, append(options,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(cfg.MaxMessageBytes), grpc.MaxCallSendMsgSize(cfg.MaxMessageBytes)),

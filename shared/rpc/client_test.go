@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/resolver"
-	"google.golang.org/grpc/resolver/manual"
 	"google.golang.org/grpc/status"
 
 	"triptych/proto/inference"
@@ -17,10 +15,9 @@ import (
 	"triptych/shared/telemetry"
 )
 
-// replicas are servers on 127.0.0.2 and up, behind one name.
-func replicas(t *testing.T, scheme string, n int) (servers []*rpc.Server, counts []*atomic.Int64, target string) {
+// replicas are servers on 127.0.0.2 and up.
+func replicas(t *testing.T, n int) (servers []*rpc.Server, counts []*atomic.Int64, addresses []string) {
 	t.Helper()
-	state := resolver.State{}
 	for i := range n {
 		count := &atomic.Int64{}
 		address := net.JoinHostPort("127.0.0."+string(rune('2'+i)), "0")
@@ -29,12 +26,9 @@ func replicas(t *testing.T, scheme string, n int) (servers []*rpc.Server, counts
 			return &response{}, nil
 		})
 		servers, counts = append(servers, server), append(counts, count)
-		state.Endpoints = append(state.Endpoints, resolver.Endpoint{Addresses: []resolver.Address{{Addr: server.Address()}}})
+		addresses = append(addresses, server.Address())
 	}
-	names := manual.NewBuilderWithScheme(scheme)
-	names.InitialState(state)
-	resolver.Register(names)
-	return servers, counts, scheme + ":///predictor"
+	return servers, counts, addresses
 }
 
 // eventually asks again until it is so.
@@ -49,8 +43,8 @@ func eventually(t *testing.T, limit time.Duration, what string, is func() bool) 
 
 // RPC-03: each call is balanced by itself, over the replicas that serve.
 func TestCallsAreBalanced(t *testing.T) {
-	servers, counts, target := replicas(t, "balanced", 3)
-	client := dial(t, target, rpc.DefaultConfig())
+	servers, counts, addresses := replicas(t, 3)
+	client := dial(t, rpc.DefaultConfig(), addresses...)
 	call := func() bool {
 		if _, err := client.ModelInfer(within(t, 10*time.Second), &request{}); err != nil {
 			t.Error(err)
@@ -91,7 +85,7 @@ func TestCallsAreBalanced(t *testing.T) {
 func TestAServerThatDoesNotServe(t *testing.T) {
 	server := start(t, "127.0.0.1:0", rpc.DefaultConfig(), telemetry.Discard(), echo)
 	server.SetServing(false)
-	client := dial(t, server.Address(), rpc.DefaultConfig())
+	client := dial(t, rpc.DefaultConfig(), server.Address())
 	begin := time.Now()
 	if _, err := client.ModelInfer(within(t, 10*time.Second), &request{}); status.Code(err) != codes.Unavailable {
 		t.Errorf("got %v", err)
@@ -114,7 +108,7 @@ func TestAServerThatDoesNotServe(t *testing.T) {
 // soon after it is back.
 func TestAServerGoesAndComesBack(t *testing.T) {
 	address := freeAddress(t)
-	client := dial(t, address, rpc.DefaultConfig())
+	client := dial(t, rpc.DefaultConfig(), address)
 	call := func() error {
 		_, err := client.ModelInfer(within(t, 10*time.Second), &request{})
 		return err
@@ -140,11 +134,47 @@ func TestAServerGoesAndComesBack(t *testing.T) {
 	}
 }
 
-func TestTargets(t *testing.T) {
-	server := start(t, "127.0.0.1:0", rpc.DefaultConfig(), telemetry.Discard(), echo)
-	for _, target := range []string{server.Address(), "dns:///" + server.Address(), "passthrough:///" + server.Address()} {
-		if _, err := dial(t, target, rpc.DefaultConfig()).ModelInfer(within(t, 10*time.Second), &request{}); err != nil {
-			t.Errorf("%s: %v", target, err)
+// A replica on a new address gets its share as soon as the address is known; one
+// that is gone gets nothing; without any, a call fails at once.
+func TestAddressesChange(t *testing.T) {
+	_, counts, addresses := replicas(t, 2)
+	conn, err := rpc.DialReplicas(rpc.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	client := inference.NewGRPCInferenceServiceClient(conn)
+	call := func() error {
+		_, err := client.ModelInfer(within(t, 10*time.Second), &request{})
+		return err
+	}
+	refused := func() {
+		t.Helper()
+		begin := time.Now()
+		if err := call(); status.Code(err) != codes.Unavailable || time.Since(begin) > time.Second {
+			t.Errorf("without addresses: %v after %s, want UNAVAILABLE at once", err, time.Since(begin))
 		}
 	}
+	refused()
+	conn.SetAddresses(addresses[0])
+	eventually(t, 3*time.Second, "the first replica answers", func() bool { return call() == nil })
+	conn.SetAddresses(addresses...)
+	eventually(t, 3*time.Second, "the second gets calls too", func() bool {
+		if err := call(); err != nil {
+			t.Error(err)
+		}
+		return counts[1].Load() > 0
+	})
+	conn.SetAddresses(addresses[1])
+	eventually(t, 3*time.Second, "the first gets none any more", func() bool {
+		before := counts[0].Load()
+		for range 10 {
+			if err := call(); err != nil {
+				t.Error(err)
+			}
+		}
+		return counts[0].Load() == before
+	})
+	conn.SetAddresses()
+	refused()
 }

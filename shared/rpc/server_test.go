@@ -23,7 +23,7 @@ func TestFailuresSurvive(t *testing.T) {
 	tel, logs := logging()
 	var failing error
 	server := start(t, "127.0.0.1:0", rpc.DefaultConfig(), tel, func(context.Context, *request) (*response, error) { return nil, failing })
-	client := dial(t, server.Address(), rpc.DefaultConfig())
+	client := dial(t, rpc.DefaultConfig(), server.Address())
 	tests := map[string]struct {
 		err     error
 		kind    failure.Kind
@@ -63,7 +63,7 @@ func TestAPanicIsOneFailure(t *testing.T) {
 		}
 		return echo(ctx, req)
 	})
-	client := dial(t, server.Address(), rpc.DefaultConfig())
+	client := dial(t, rpc.DefaultConfig(), server.Address())
 	_, err := client.ModelInfer(within(t, 10*time.Second), &request{Id: "bomb"})
 	if got := failure.FromStatus(err, "peer"); status.Code(err) != codes.Internal || failure.Message(got) != "internal error" {
 		t.Errorf("got %v", err)
@@ -110,7 +110,7 @@ func TestMessageLimits(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			server := start(t, "127.0.0.1:0", tt.server, telemetry.Discard(), double)
-			client := dial(t, server.Address(), tt.client)
+			client := dial(t, tt.client, server.Address())
 			data := bytes.Repeat([]byte{1}, tt.bytes)
 			resp, err := client.ModelInfer(within(t, 20*time.Second), &request{RawInputContents: [][]byte{data}})
 			switch {
@@ -209,7 +209,7 @@ func TestStopFinishesWhatRuns(t *testing.T) {
 		<-release
 		return echo(ctx, req)
 	})
-	client := dial(t, server.Address(), rpc.DefaultConfig())
+	client := dial(t, rpc.DefaultConfig(), server.Address())
 	answer := make(chan error, 1)
 	go func() {
 		resp, err := client.ModelInfer(t.Context(), &request{Id: "7"})
