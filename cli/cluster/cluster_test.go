@@ -4,16 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"triptych/cli/client"
 	"triptych/cli/cluster"
 	"triptych/cli/traces"
+	"triptych/services/preprocess/decode"
 	"triptych/shared/testkit"
 )
 
@@ -72,9 +75,14 @@ func expectations(t *testing.T) []expected {
 	return all.Images
 }
 
-// pixelsDecide are the images whose first label in version 1 hangs on the last
-// bit of the pixels.
-var pixelsDecide = []string{"cat.jpg", "cat_rotated_by_exif.jpg"}
+// pixelsDecide tells whether the first label in version 1 hangs on the last bit of
+// an image's pixels, which the portable decoders don't get right.
+func pixelsDecide(file string) bool {
+	return decode.JPEGDecoder != "libjpeg-turbo" && strings.HasPrefix(file, "cat")
+}
+
+// scoreTolerance is what ONNX Runtime's own differences between CPUs may make.
+const scoreTolerance = 0.01
 
 func TestClassify(t *testing.T) {
 	a := up(t)
@@ -95,7 +103,10 @@ func TestClassify(t *testing.T) {
 				continue
 			}
 			got, want := answer.Results[0].Predictions[0], image.Top5[version][0]
-			if got.Label != want.Label && (version == "2" || !slices.Contains(pixelsDecide, image.File)) {
+			if version == "1" && pixelsDecide(image.File) {
+				continue
+			}
+			if got.Label != want.Label || math.Abs(got.Score-want.Score) > scoreTolerance {
 				t.Errorf("%s by %s is %q (%.4f), want %q (%.4f)", image.File, model, got.Label, got.Score, want.Label, want.Score)
 			}
 		}

@@ -30,9 +30,9 @@ func TestConfig(t *testing.T) {
 		"a name server": {func(c *upstream.Config) { c.Addresses = []string{"dns://1.1.1.1/predictor:8001"} }, "upstreams"},
 		"a socket":      {func(c *upstream.Config) { c.Addresses = []string{"unix:///run/x.sock"} }, "upstreams"},
 		"a named port":  {func(c *upstream.Config) { c.Addresses = []string{"predictor:grpc"} }, "upstreams"},
-		"no port":  {func(c *upstream.Config) { c.Addresses = []string{"a:1", "predictor"} }, "upstreams"},
-		"empty":    {func(c *upstream.Config) { c.Addresses = []string{""} }, "upstreams"},
-		"interval": {func(c *upstream.Config) { c.Interval = time.Millisecond }, "discovery-interval"},
+		"no port":       {func(c *upstream.Config) { c.Addresses = []string{"a:1", "predictor"} }, "upstreams"},
+		"empty":         {func(c *upstream.Config) { c.Addresses = []string{""} }, "upstreams"},
+		"interval":      {func(c *upstream.Config) { c.Interval = time.Millisecond }, "discovery-interval"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
