@@ -7,6 +7,10 @@ test: setup $(TOOLS)/gotestsum ## Run every module's tests with the race detecto
 	@cd tools && GOWORK=off go test ./...
 	@$(TOOLS)/gotestsum --format pkgname -- -race -timeout 10m -tags '$(TAGS)' $(PACKAGES)
 
+.PHONY: test-clients
+test-clients: setup build ## Ask `triptych up` with the real tritonclient (and with PERF_ANALYZER)
+	@tools/test-clients.sh
+
 .PHONY: lint
 lint: lint-go lint-proto lint-shell lint-k8s ## Run every linter
 
