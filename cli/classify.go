@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -85,9 +86,18 @@ func classifyAll(ctx context.Context, c *client.Client, flags classifyFlags, fil
 func classifyFile(ctx context.Context, c *client.Client, flags classifyFlags, file string) (client.Answer, error) {
 	image, err := os.ReadFile(file)
 	if err != nil {
-		return client.Answer{}, failure.Wrap(err, failure.Invalid, "%s can't be read", file)
+		return client.Answer{}, failure.Wrap(err, failure.Invalid, "can't be read: %s", reason(err))
 	}
 	return c.Classify(ctx, flags.model, flags.top, image)
+}
+
+// reason is why a file can't be read, without its name.
+func reason(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
 }
 
 func (f *classifyFlags) write(ctx context.Context, streams Streams, results []classified) error {
@@ -109,7 +119,7 @@ func (f *classifyFlags) write(ctx context.Context, streams Streams, results []cl
 		return nil
 	}
 	fmt.Fprintln(streams.Out)
-	return waterfall.Write(streams.Out, t, s)
+	return waterfall.Write(streams.Out, t, s, style.Columns(streams.Out))
 }
 
 func writeResults(streams Streams, s style.Style, results []classified) error {

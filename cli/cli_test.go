@@ -83,7 +83,7 @@ func TestClassify(t *testing.T) {
 				"cat.jpg  tiger cat  0.7500  282    12.3\n" +
 				"         tabby      0.1250  281\n\n" +
 				"trace abc   1 spans, 1 services,    12.34 ms\n" +
-				"POST /v1/classify                              gateway      " + bar + "    12.34 ms\n", "",
+				"POST /v1/classify gateway      " + bar + "    12.34 ms\n", "",
 		},
 		"no trace": {
 			[]string{"--trace=false", good},
@@ -102,7 +102,7 @@ func TestClassify(t *testing.T) {
 		"no such file": {
 			[]string{"--trace=false", "absent.jpg"},
 			1,
-			"IMAGE       LABEL                     SCORE  CLASS  MS\nabsent.jpg  absent.jpg can't be read\n",
+			"IMAGE       LABEL                                     SCORE  CLASS  MS\nabsent.jpg  can't be read: no such file or directory\n",
 			"triptych: 1 of 1 images were not classified\n",
 		},
 		"a wrong form": {[]string{"--output", "xml", good}, 1, "", "triptych: --output is \"xml\", must be text or json\n"},

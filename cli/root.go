@@ -55,7 +55,12 @@ func newRoot(environ []string, streams Streams) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := config.ApplyEnv(cmd.Flags(), environ)
+			unknown, err := config.ApplyEnv(cmd.Flags(), environ)
+			if cmd.Name() == "up" { // the others are called in environments made for it
+				for _, name := range unknown {
+					fmt.Fprintf(streams.Err, "triptych: %s is set, but no flag goes by it\n", name)
+				}
+			}
 			return err
 		},
 	}

@@ -24,7 +24,8 @@ func newUp(streams Streams) *cobra.Command {
 		Long: `Runs the gateway, preprocess, predictor and postprocess in one process, each on
 its own ports of loopback, with the last traces kept in memory. Writes one line
 that begins with "ready" to standard output when it can serve; logs go to
-standard error. Ends on SIGTERM or an interrupt.`,
+standard error. Ends on SIGTERM or an interrupt. Each flag has a twin in the
+environment, such as TRIPTYCH_MODEL_REPOSITORY.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := config.Validate(sections(&cfg)...); err != nil {
@@ -33,9 +34,7 @@ standard error. Ends on SIGTERM or an interrupt.`,
 			if err := makeData(data); err != nil {
 				return err
 			}
-			err := cluster.Run(cmd.Context(), cfg, streams.Err, func(a cluster.Addresses) {
-				fmt.Fprintf(streams.Out, "ready http=http://%s grpc=%s admin=http://%s\n", a.HTTP, a.GRPC, a.Admin)
-			})
+			err := cluster.Run(cmd.Context(), cfg, streams.Err, func(r cluster.Ready) { writeReady(streams, r) })
 			return known(err)
 		},
 	}
@@ -45,6 +44,14 @@ standard error. Ends on SIGTERM or an interrupt.`,
 	cmd.Flags().StringVar(&data, "data-directory", "", "Folder for what outlives a restart; made when absent. Nothing needs it yet.")
 	hideUpstreams(cmd.Flags())
 	return cmd
+}
+
+// writeReady tells, in one line, where to ask, and what can't be asked.
+func writeReady(streams Streams, r cluster.Ready) {
+	fmt.Fprintf(streams.Out, "ready http=http://%s grpc=%s admin=http://%s models=%d\n", r.HTTP, r.GRPC, r.Admin, r.Models)
+	if r.Failed > 0 {
+		fmt.Fprintf(streams.Err, "triptych: %d models are not served, `triptych models --server http://%s` says why\n", r.Failed, r.HTTP)
+	}
 }
 
 func sections(c *cluster.Config) []config.Section {

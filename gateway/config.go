@@ -5,6 +5,7 @@ package gateway
 import (
 	"github.com/spf13/pflag"
 
+	"triptych/gateway/admission"
 	"triptych/gateway/front"
 	"triptych/gateway/upstream"
 	"triptych/shared/config"
@@ -13,6 +14,7 @@ import (
 // Config is what the gateway is told beside what every service is.
 type Config struct {
 	Front     front.Config
+	Admission admission.Config
 	Upstreams upstream.Config
 }
 
@@ -20,14 +22,23 @@ var _ config.Section = (*Config)(nil)
 
 // DefaultConfig serves on loopback and routes to nobody.
 func DefaultConfig() Config {
-	return Config{Front: front.DefaultConfig(), Upstreams: upstream.DefaultConfig()}
+	return Config{Front: front.DefaultConfig(), Admission: admission.DefaultConfig(), Upstreams: upstream.DefaultConfig()}
 }
 
 // RegisterFlags implements config.Section.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	c.Front.RegisterFlags(fs)
+	c.Admission.RegisterFlags(fs)
 	c.Upstreams.RegisterFlags(fs)
 }
 
 // Validate implements config.Section.
-func (c *Config) Validate() error { return config.Validate(&c.Front, &c.Upstreams) }
+func (c *Config) Validate() error {
+	if err := config.Validate(&c.Front, &c.Admission, &c.Upstreams); err != nil {
+		return err
+	}
+	if c.Admission.MaxBytes < c.Front.MaxBody {
+		return config.Wrong("max-bytes-in-flight", "is %d, must be at least --http-max-body-bytes, %d", c.Admission.MaxBytes, c.Front.MaxBody)
+	}
+	return nil
+}

@@ -7,11 +7,12 @@ import (
 	"net/http"
 	"time"
 
+	"triptych/gateway/admission"
 	"triptych/gateway/ensemble"
 	"triptych/gateway/front"
 	"triptych/gateway/router"
 	"triptych/gateway/upstream"
-	"triptych/shared/app"
+	"triptych/proto/inference"
 	"triptych/shared/modelserver"
 	"triptych/shared/stage"
 )
@@ -22,6 +23,8 @@ type Gateway struct {
 	router *router.Router
 	front  *front.Front
 	fleet  *upstream.Fleet
+	// rpc is the router behind the admission of the gRPC port.
+	rpc inference.GRPCInferenceServiceServer
 }
 
 // New joins the gateway's parts. Logs go to logs.
@@ -61,18 +64,24 @@ func (g *Gateway) join(common stage.Config, cfg Config) error {
 		return err
 	}
 	g.router.Use(g.stage.Service, g.stage.Registry)
-	if g.front, err = front.New(cfg.Front, g.router, g.stage.Telemetry); err != nil {
+	room, err := admission.New(cfg.Admission, g.stage.Telemetry.Registry)
+	if err != nil {
+		return err
+	}
+	g.rpc = room.Server(g.router)
+	cfg.Front.RequestTimeout = common.RPC.RequestTimeout
+	if g.front, err = front.New(cfg.Front, g.router, room, g.stage.Telemetry); err != nil {
 		return err
 	}
 	g.stage.Require(g.fleet.Settled)
 	g.stage.Add(g.fleet.Part())
-	g.stage.Add(app.Part{Name: "HTTP port", Start: g.front.Start, Drain: g.front.Drain, Stop: g.front.Stop, Failed: g.front.Failed()})
+	g.stage.Add(g.front.Part("HTTP port"))
 	return nil
 }
 
 // Run serves until ctx ends; started is called when the ports are open.
 func (g *Gateway) Run(ctx context.Context, started func()) error {
-	return g.stage.Run(ctx, g.router, func() {
+	return g.stage.Run(ctx, g.rpc, func() {
 		g.stage.Telemetry.Logger.Info("serving HTTP", "address", g.front.Address())
 		started()
 	})
@@ -88,6 +97,23 @@ func (g *Gateway) Ready() error { return g.stage.Ready() }
 // asked every upstream in a round that began after t.
 func (g *Gateway) SettledSince(t time.Time) bool {
 	return g.stage.Registry.Settled() && g.fleet.Asked().After(t)
+}
+
+// Models counts the versions of the repository and the upstreams that can be served
+// now, and those that can't.
+func (g *Gateway) Models() (ready, failed int) {
+	resp, err := g.router.RepositoryIndex(context.Background(), &inference.RepositoryIndexRequest{})
+	if err != nil {
+		return 0, 0 // the repository can't be read: nothing is known
+	}
+	for _, m := range resp.GetModels() {
+		if m.GetState() == string(modelserver.Ready) {
+			ready++
+		} else {
+			failed++
+		}
+	}
+	return ready, failed
 }
 
 // HTTPAddress is where HTTP is served once the gateway runs.

@@ -11,7 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
 	"triptych/gateway"
+	"triptych/proto/inference"
+	"triptych/shared/failure"
 	"triptych/shared/stage"
 	"triptych/shared/testkit"
 )
@@ -71,6 +76,56 @@ func TestRun(t *testing.T) {
 	}
 	if err := g.Ready(); err == nil {
 		t.Error("ready after the end")
+	}
+}
+
+// Both doors lead into one room, which is set once.
+func TestBothDoorsAreAdmitted(t *testing.T) {
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	common, cfg := settings(t)
+	cfg.Admission.MaxBytes = 1000
+	g, err := gateway.New(t.Context(), common, cfg, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	started, ended := make(chan struct{}), make(chan error, 1)
+	go func() { ended <- g.Run(ctx, func() { close(started) }) }()
+	<-started
+	resp, err := http.Post("http://"+g.HTTPAddress()+"/v2/models/odd/infer", "application/json", strings.NewReader(strings.Repeat(" ", 2000)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(string(text), "all that is admitted") {
+		t.Errorf("HTTP: %d %s", resp.StatusCode, text)
+	}
+	conn, err := grpc.NewClient(g.GRPCAddress(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_, err = inference.NewGRPCInferenceServiceClient(conn).ModelInfer(t.Context(), &inference.ModelInferRequest{ModelName: "odd", RawInputContents: [][]byte{make([]byte, 2000)}})
+	if err = failure.FromStatus(err, "the gateway"); failure.KindOf(err) != failure.TooLarge || !strings.Contains(failure.Message(err), "all that is admitted") {
+		t.Errorf("gRPC: %v", err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// The room must fit the largest body that is allowed.
+func TestConfig(t *testing.T) {
+	cfg := gateway.DefaultConfig()
+	if err := cfg.Validate(); err != nil {
+		t.Error(err)
+	}
+	cfg.Admission.MaxBytes = cfg.Front.MaxBody - 1
+	if err := cfg.Validate(); err == nil || !strings.HasPrefix(err.Error(), "--max-bytes-in-flight ") {
+		t.Error(err)
 	}
 }
 

@@ -39,9 +39,10 @@ address() { sed -nE "s/.* $1=([^ ]+).*/\\1/p" <<<"$ready"; }
 
 say() { printf '\n$ %s\n' "$*"; }
 
-# run shows a command and then runs it.
-run() {
-  say "$@"
+# show COMMAND... shows a command as one would type it, and runs it against this demo's own ports.
+show() {
+  say "$1"
+  shift
   "$@"
 }
 
@@ -53,9 +54,14 @@ ready=$(wait_ready)
 echo "$ready"
 server=$(address http) traces=$(address admin)
 
-run bin/triptych classify --server "$server" --trace=false testdata/images/*
-run bin/triptych classify --server "$server" --trace=false --model classify_float32 testdata/images/*
-run bin/triptych classify --server "$server" --traces "$traces" testdata/images/coffee.jpg
+ask() { bin/triptych classify --server "$server" --traces "$traces" "$@"; }
+
+printf '\nThe sample photographs by the latest version of the model (INT8):\n'
+show 'bin/triptych classify --trace=false testdata/images/*' ask --trace=false testdata/images/*
+printf '\nThe same by version 1 (float32):\n'
+show 'bin/triptych classify --trace=false --model classify_float32 testdata/images/*' ask --trace=false --model classify_float32 testdata/images/*
+printf '\nWhere the milliseconds of one of them went:\n'
+show 'bin/triptych classify testdata/images/coffee.jpg' ask testdata/images/coffee.jpg
 
 kill -TERM "$pid"
 wait "$pid"

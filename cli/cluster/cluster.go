@@ -45,9 +45,16 @@ func DefaultConfig() Config {
 // Addresses are where the gateway is.
 type Addresses struct{ HTTP, GRPC, Admin string }
 
+// Ready is what there is when everything has been loaded that can be.
+type Ready struct {
+	Addresses
+	// Models counts the versions that are served, and Failed those that are not.
+	Models, Failed int
+}
+
 // Run serves until ctx ends. Ready is called once everything that can be loaded
 // has been. The services start before the gateway and stop after it.
-func Run(ctx context.Context, cfg Config, logs io.Writer, ready func(Addresses)) error {
+func Run(ctx context.Context, cfg Config, logs io.Writer, ready func(Ready)) error {
 	traces := sink.New()
 	collector, err := traces.Start(ctx)
 	if err != nil {
@@ -162,14 +169,16 @@ const settlePoll = 20 * time.Millisecond
 
 // runGateway runs the gateway and calls ready when all services have tried to
 // load everything and the gateway has learned of it.
-func runGateway(ctx context.Context, g *gateway.Gateway, stages []*stage.Stage, ready func(Addresses)) error {
+func runGateway(ctx context.Context, g *gateway.Gateway, stages []*stage.Stage, ready func(Ready)) error {
 	running, over := context.WithCancel(ctx)
 	defer over()
 	var watching sync.WaitGroup
 	err := g.Run(ctx, func() {
 		watching.Go(func() {
 			if settle(running, g, stages) {
-				ready(Addresses{HTTP: g.HTTPAddress(), GRPC: g.GRPCAddress(), Admin: g.AdminAddress()})
+				r := Ready{Addresses: Addresses{HTTP: g.HTTPAddress(), GRPC: g.GRPCAddress(), Admin: g.AdminAddress()}}
+				r.Models, r.Failed = g.Models()
+				ready(r)
 			}
 		})
 	})

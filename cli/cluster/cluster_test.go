@@ -29,9 +29,9 @@ func up(t *testing.T) cluster.Addresses {
 	cfg.Common.GRPCAddress, cfg.Common.Admin.Address, cfg.Gateway.Front.Address = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	cfg.Gateway.Upstreams.Interval = 100 * time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())
-	ready := make(chan cluster.Addresses, 1)
+	ready := make(chan cluster.Ready, 1)
 	ended := make(chan error, 1)
-	go func() { ended <- cluster.Run(ctx, cfg, io.Discard, func(a cluster.Addresses) { ready <- a }) }()
+	go func() { ended <- cluster.Run(ctx, cfg, io.Discard, func(r cluster.Ready) { ready <- r }) }()
 	t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
 		cancel()
@@ -40,8 +40,11 @@ func up(t *testing.T) cluster.Addresses {
 		}
 	})
 	select {
-	case a := <-ready:
-		return a
+	case r := <-ready:
+		if r.Models != 6 || r.Failed != 0 {
+			t.Errorf("ready with %d models, and %d not served, want 6 and 0", r.Models, r.Failed)
+		}
+		return r.Addresses
 	case err := <-ended:
 		ended <- nil
 		t.Fatalf("ended before it was ready: %v", err)
@@ -185,7 +188,7 @@ func checkModels(t *testing.T, c *client.Client) {
 func TestMissingRepository(t *testing.T) {
 	cfg := cluster.DefaultConfig()
 	cfg.Common.Repository = []string{filepath.Join(t.TempDir(), "absent")}
-	if err := cluster.Run(t.Context(), cfg, io.Discard, func(cluster.Addresses) {}); err == nil {
+	if err := cluster.Run(t.Context(), cfg, io.Discard, func(cluster.Ready) {}); err == nil {
 		t.Error("ran without a repository")
 	}
 }
@@ -195,7 +198,7 @@ func TestBusyPort(t *testing.T) {
 	cfg := cluster.DefaultConfig()
 	cfg.Common.Repository = []string{testkit.Path(t, "models")}
 	cfg.Common.GRPCAddress, cfg.Common.Admin.Address, cfg.Gateway.Front.Address = "127.0.0.1:0", "127.0.0.1:0", a.HTTP
-	if err := cluster.Run(t.Context(), cfg, io.Discard, func(cluster.Addresses) {}); err == nil {
+	if err := cluster.Run(t.Context(), cfg, io.Discard, func(cluster.Ready) {}); err == nil {
 		t.Error("two gateways on one port")
 	}
 }

@@ -110,11 +110,16 @@ func (s *Sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		http.Error(w, "the trace can't be written", http.StatusInternalServerError)
 	case body == nil:
-		http.Error(w, "no such trace", http.StatusNotFound)
+		write(w, http.StatusNotFound, []byte(`{"data":[],"errors":[{"code":404,"msg":"trace not found"}]}`))
 	default:
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(body) // a reader that has gone needs no answer
+		write(w, http.StatusOK, body)
 	}
+}
+
+func write(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a reader that has gone needs no answer
 }
 
 // Route is where the sink answers on the admin port.

@@ -148,7 +148,12 @@ func TestWaitForAbsent(t *testing.T) {
 	if _, err := traces.Wait(ctx, base, "00"); failure.KindOf(err) != failure.NotFound {
 		t.Errorf("an absent trace: %v, want not found", err)
 	}
-	if _, err := traces.Wait(t.Context(), "http://127.0.0.1:1", "00"); failure.KindOf(err) != failure.Unavailable {
-		t.Errorf("nobody there: %v, want unavailable", err)
+	elsewhere := httptest.NewServer(http.NotFoundHandler())
+	defer elsewhere.Close()
+	for what, base := range map[string]string{"nobody": "http://127.0.0.1:1", "something else": elsewhere.URL} {
+		begin := time.Now()
+		if _, err := traces.Wait(t.Context(), base, "00"); failure.KindOf(err) != failure.Unavailable || time.Since(begin) > time.Second {
+			t.Errorf("%s there: %v after %s, want unavailable at once", what, err, time.Since(begin))
+		}
 	}
 }

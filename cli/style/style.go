@@ -32,6 +32,19 @@ func For(w io.Writer) Style {
 	return Style{ok && !objects && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))}
 }
 
+// plainColumns is the length of a line that goes to no terminal.
+const plainColumns = 120
+
+// Columns is how many characters a line of an output has.
+func Columns(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+			return columns
+		}
+	}
+	return plainColumns
+}
+
 // Paint colours text.
 func (s Style) Paint(c Color, text string) string { return s.wrap(string(c), text) }
 

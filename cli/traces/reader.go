@@ -64,7 +64,11 @@ func read(ctx context.Context, client *http.Client, base, traceID string) (Trace
 	}
 	defer resp.Body.Close()
 	var answer Answer
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&answer); err != nil || len(answer.Data) == 0 {
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&answer); err != nil {
+		// Not even a "no such trace": something else lives there.
+		return Trace{}, failure.Wrap(err, failure.Unavailable, "no traces can be read at %s", base)
+	}
+	if len(answer.Data) == 0 {
 		return Trace{}, failure.New(failure.NotFound, "%s has no trace %s", base, traceID)
 	}
 	return answer.Data[0], nil

@@ -14,11 +14,14 @@ import (
 	"triptych/cli/traces"
 )
 
-// Widths of the columns, in characters.
+// Widths of the columns, in characters. The bar has what the others leave of the
+// line, between two bounds.
 const (
 	nameWidth    = 46
 	serviceWidth = 12
-	barWidth     = 40
+	timeWidth    = 11
+	leastBar     = 12
+	mostBar      = 40
 )
 
 // row is one span where it stands in the tree.
@@ -27,8 +30,9 @@ type row struct {
 	depth int
 }
 
-// Write draws a trace. A span whose parent is not there is drawn as a root.
-func Write(w io.Writer, t traces.Trace, s style.Style) error {
+// Write draws a trace in lines of so many columns. A span whose parent is not
+// there is drawn as a root.
+func Write(w io.Writer, t traces.Trace, s style.Style, columns int) error {
 	rows := tree(t)
 	if len(rows) == 0 {
 		return nil
@@ -39,12 +43,14 @@ func Write(w io.Writer, t traces.Trace, s style.Style) error {
 		return err
 	}
 	colors := serviceColors(t)
+	names := longest(rows)
+	width := min(max(columns-names-serviceWidth-timeWidth-3, leastBar), mostBar)
 	for _, r := range rows {
 		service := t.Service(r.span)
 		line := fmt.Sprintf("%s %s %s %s",
-			fit(strings.Repeat("  ", r.depth)+label(r.span), nameWidth),
+			fit(r.name(), names),
 			s.Paint(colors[service], fit(service, serviceWidth)),
-			s.Paint(colors[service], bar(r.span, start, end)),
+			s.Paint(colors[service], bar(r.span, start, end, width)),
 			millis(r.span.Duration))
 		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " ")); err != nil {
 			return err
@@ -95,12 +101,24 @@ func bounds(rows []row) (start, end int64) {
 }
 
 // bar marks when the span ran, at least one character.
-func bar(span traces.Span, start, end int64) string {
-	total := max(end-start, 1)
-	from := int(min(int64(barWidth-1), (span.StartTime-start)*barWidth/total))
-	to := int(min(int64(barWidth), (span.StartTime+span.Duration-start)*barWidth/total))
+func bar(span traces.Span, start, end int64, width int) string {
+	total := float64(max(end-start, 1))
+	from := min(width-1, int(float64(span.StartTime-start)/total*float64(width)))
+	to := min(width, int(float64(span.StartTime+span.Duration-start)/total*float64(width)))
 	to = max(to, from+1)
-	return strings.Repeat(" ", from) + strings.Repeat("█", to-from) + strings.Repeat(" ", barWidth-to)
+	return strings.Repeat(" ", from) + strings.Repeat("█", to-from) + strings.Repeat(" ", width-to)
+}
+
+// name is the span's label, indented by its depth.
+func (r row) name() string { return strings.Repeat("  ", r.depth) + label(r.span) }
+
+// longest is how wide the column of the names must be, within its bound.
+func longest(rows []row) int {
+	most := 0
+	for _, r := range rows {
+		most = max(most, utf8.RuneCountInString(r.name()))
+	}
+	return min(most, nameWidth)
 }
 
 // label is the span's name; of a call, the method without its package.

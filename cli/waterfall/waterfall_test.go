@@ -17,10 +17,10 @@ func span(id, parent, name, service string, start, duration int64) traces.Span {
 	return s
 }
 
-func draw(t *testing.T, trace traces.Trace) []string {
+func draw(t *testing.T, trace traces.Trace, columns int) []string {
 	t.Helper()
 	var b strings.Builder
-	if err := waterfall.Write(&b, trace, style.Style{}); err != nil {
+	if err := waterfall.Write(&b, trace, style.Style{}, columns); err != nil {
 		t.Fatal(err)
 	}
 	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
@@ -36,12 +36,12 @@ func TestWrite(t *testing.T) {
 			span("a", "", "POST /v1/classify", "g", 1000, 2000),
 			span("b", "a", "step model", "g", 1250, 1000),
 		},
-	})
+	}, 35+12+20+11+3)
 	want := []string{
 		"trace t   3 spans, 2 services,     2.00 ms",
-		"POST /v1/classify                              gateway      " + strings.Repeat("█", 40) + "     2.00 ms",
-		"  step model                                   gateway      " + strings.Repeat(" ", 5) + strings.Repeat("█", 20) + strings.Repeat(" ", 15) + "     1.00 ms",
-		"    GRPCInferenceService/ModelInfer            predictor    " + strings.Repeat(" ", 10) + strings.Repeat("█", 10) + strings.Repeat(" ", 20) + "     0.50 ms",
+		"POST /v1/classify                   gateway      " + strings.Repeat("█", 20) + "     2.00 ms",
+		"  step model                        gateway      " + strings.Repeat(" ", 2) + strings.Repeat("█", 10) + strings.Repeat(" ", 8) + "     1.00 ms",
+		"    GRPCInferenceService/ModelInfer predictor    " + strings.Repeat(" ", 5) + strings.Repeat("█", 5) + strings.Repeat(" ", 10) + "     0.50 ms",
 	}
 	if got, want := strings.Join(lines, "\n"), strings.Join(want, "\n"); got != want {
 		t.Errorf("drawn\n%s\nwant\n%s", got, want)
@@ -62,9 +62,22 @@ func TestWriteOddTraces(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := draw(t, traces.Trace{TraceID: "t", Processes: gateway, Spans: tt.spans}); len(got) != tt.lines {
+			if got := draw(t, traces.Trace{TraceID: "t", Processes: gateway, Spans: tt.spans}, 80); len(got) != tt.lines {
 				t.Errorf("%d lines %q, want %d", len(got), got, tt.lines)
 			}
 		})
+	}
+}
+
+// A line fits into a terminal; a bar keeps the least that can be read, and no more
+// than is needed.
+func TestWidth(t *testing.T) {
+	t.Parallel()
+	trace := traces.Trace{TraceID: "t", Processes: map[string]traces.Process{"g": {ServiceName: "gateway"}}, Spans: []traces.Span{span("a", "", "root", "g", 0, 10)}}
+	for columns, want := range map[int]int{10: 12, 60: 60 - 4 - 12 - 11 - 3, 500: 40} {
+		line := draw(t, trace, columns)[1]
+		if got := strings.Count(line, "█"); got != want {
+			t.Errorf("%d columns: a bar of %d, want %d", columns, got, want)
+		}
 	}
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"triptych/gateway/front"
 	"triptych/gateway/internal/fake"
 	"triptych/gateway/internal/fronttest"
 	"triptych/proto/inference"
@@ -96,7 +95,7 @@ func TestOneImage(t *testing.T) {
 }
 
 func TestOneBadImage(t *testing.T) {
-	s := fronttest.Start(t, server(), func(c *front.Config) { c.Classify.MaxImage = 100 })
+	s := fronttest.Start(t, server(), func(c *fronttest.Config) { c.Classify.MaxImage = 100 })
 	one := func(content string) (string, []byte) {
 		body, kind := form("a.jpg", content)
 		return kind, body
@@ -108,7 +107,7 @@ func TestOneBadImage(t *testing.T) {
 	}{
 		"truncated":        {"", "broken", 422, "truncated"},
 		"no image":         {"", "text", 415, "not an image"},
-		"empty":            {"", "", 400, "empty"},
+		"empty":            {"", "", 422, "empty"},
 		"too large":        {"", strings.Repeat("x", 101), 413, "more than 100 bytes"},
 		"as large as can":  {"", strings.Repeat("x", 100), 200, ""},
 		"a panic":          {"", "boom", 500, "internal error"},
@@ -150,7 +149,7 @@ func TestForm(t *testing.T) {
 		}
 		got = append(got, fmt.Sprint(r.Name, " ", label, " ", r.Error["code"]))
 	}
-	want := []string{"cat.jpg cat <nil>", "bad.jpg <nil> BROKEN_IMAGE", "empty.jpg <nil> INVALID", "boom.jpg <nil> INTERNAL", "ünïcode ☃.jpg dog <nil>"}
+	want := []string{"cat.jpg cat <nil>", "bad.jpg <nil> BROKEN_IMAGE", "empty.jpg <nil> BROKEN_IMAGE", "boom.jpg <nil> INTERNAL", "ünïcode ☃.jpg dog <nil>"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
@@ -168,7 +167,7 @@ func TestForm(t *testing.T) {
 }
 
 func TestBadForms(t *testing.T) {
-	s := fronttest.Start(t, server(), func(c *front.Config) { c.Classify.MaxFiles = 3 })
+	s := fronttest.Start(t, server(), func(c *fronttest.Config) { c.Classify.MaxFiles = 3 })
 	several, kind := form("a", "1", "b", "2", "c", "3", "d", "4")
 	none, kindOfNone := form()
 	long, kindOfLong := form(strings.Repeat("n", 300), "1")
@@ -209,7 +208,7 @@ func TestBounds(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		now.Add(-1)
 	}
-	s := fronttest.Start(t, server, func(c *front.Config) { c.Classify.Parallel = 3 })
+	s := fronttest.Start(t, server, func(c *fronttest.Config) { c.Classify.Parallel = 3 })
 	var files []string
 	for i := range 40 {
 		files = append(files, fmt.Sprintf("%d.jpg", i), fmt.Sprint("image", i))
@@ -231,7 +230,7 @@ func TestBounds(t *testing.T) {
 func TestGreatForm(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	s := fronttest.Start(t, server(), func(c *front.Config) { c.MaxBody, c.MaxBytes = 8<<20, 16<<20 })
+	s := fronttest.Start(t, server(), func(c *fronttest.Config) { c.MaxBody, c.Room.MaxBytes = 8<<20, 16<<20 })
 	reader, writer := io.Pipe()
 	w := multipart.NewWriter(writer)
 	go func() {

@@ -2,7 +2,6 @@ package classify
 
 import (
 	"context"
-	"encoding/binary"
 	"io"
 
 	"triptych/gateway/web"
@@ -12,9 +11,6 @@ import (
 	"triptych/shared/pipeline"
 )
 
-// lengthPrefix is what stands before a BYTES element.
-const lengthPrefix = 4
-
 // readImage reads an image of at most so many bytes as a BYTES element, into
 // memory that has room for the element's length, so that the image is not
 // copied. The size is what is expected, or less than 0.
@@ -22,19 +18,19 @@ func readImage(r io.Reader, size, most int64) ([]byte, error) {
 	if size > most {
 		return nil, imageTooLarge(most)
 	}
-	element, err := web.ReadAll(io.LimitReader(r, most+1), lengthPrefix, size)
+	prefix := len(oip.JoinStrings(""))
+	element, err := web.ReadAll(io.LimitReader(r, most+1), prefix, size)
 	if err != nil {
 		return nil, err
 	}
-	n := int64(len(element) - lengthPrefix)
-	if n > most {
+	image := element[prefix:]
+	if int64(len(image)) > most {
 		return nil, imageTooLarge(most)
 	}
-	if n == 0 {
-		return nil, failure.New(failure.Invalid, "the image is empty: it has 0 bytes")
+	if len(image) == 0 { // in the words of those who would decode it
+		return nil, failure.New(failure.BrokenImage, "the image is empty: it has 0 bytes")
 	}
-	binary.LittleEndian.PutUint32(element, uint32(n))
-	return element, nil
+	return oip.AppendString(element[:0], image), nil
 }
 
 func imageTooLarge(most int64) error {

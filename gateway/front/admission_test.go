@@ -2,6 +2,7 @@ package front_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -11,13 +12,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"triptych/gateway/front"
 	"triptych/gateway/internal/fronttest"
 )
 
 func TestRequestsInFlight(t *testing.T) {
 	g := newGate()
-	s := fronttest.StartWith(t, server(), g.routes(), func(c *front.Config) { c.MaxRequests = 2 })
+	s := fronttest.StartWith(t, server(), g.routes(), func(c *fronttest.Config) { c.Room.MaxRequests = 2 })
 	var waiting sync.WaitGroup
 	for range 2 {
 		waiting.Go(func() {
@@ -35,15 +35,18 @@ func TestRequestsInFlight(t *testing.T) {
 		t.Errorf("a probe while full: %d", a.Status)
 	}
 	const want = `
-		# HELP triptych_http_refused_total Requests that were not admitted, by what had no room.
-		# TYPE triptych_http_refused_total counter
-		triptych_http_refused_total{reason="bytes"} 0
-		triptych_http_refused_total{reason="requests"} 1
-		# HELP triptych_http_requests_in_flight Admitted requests that are not answered yet.
-		# TYPE triptych_http_requests_in_flight gauge
-		triptych_http_requests_in_flight 2
+		# HELP triptych_admission_refused_total Requests that were not admitted, by what had no room.
+		# TYPE triptych_admission_refused_total counter
+		triptych_admission_refused_total{door="grpc",reason="bytes"} 0
+		triptych_admission_refused_total{door="grpc",reason="requests"} 0
+		triptych_admission_refused_total{door="http",reason="bytes"} 0
+		triptych_admission_refused_total{door="http",reason="requests"} 1
+		# HELP triptych_admission_requests_in_flight Admitted requests that are not answered yet.
+		# TYPE triptych_admission_requests_in_flight gauge
+		triptych_admission_requests_in_flight{door="grpc"} 0
+		triptych_admission_requests_in_flight{door="http"} 2
 	`
-	if err := testutil.GatherAndCompare(s.Registry, strings.NewReader(want), "triptych_http_refused_total", "triptych_http_requests_in_flight"); err != nil {
+	if err := testutil.GatherAndCompare(s.Registry, strings.NewReader(want), "triptych_admission_refused_total", "triptych_admission_requests_in_flight"); err != nil {
 		t.Error(err)
 	}
 	close(g.open)
@@ -53,18 +56,33 @@ func TestRequestsInFlight(t *testing.T) {
 	}
 }
 
+// bytesInFlight is what requests over HTTP have room for.
+func bytesInFlight(t *testing.T, s *fronttest.Server) int64 {
+	t.Helper()
+	families, err := s.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "triptych_admission_bytes_in_flight" {
+			return int64(f.GetMetric()[1].GetGauge().GetValue())
+		}
+	}
+	t.Fatal("there is no such metric")
+	return 0
+}
+
 func TestBytesInFlight(t *testing.T) {
 	g := newGate()
-	s := fronttest.StartWith(t, server(), g.routes(), func(c *front.Config) { c.MaxBody, c.MaxBytes = 1000, 2500 })
+	s := fronttest.StartWith(t, server(), g.routes(), func(c *fronttest.Config) { c.MaxBody, c.Room.MaxBytes = 1000, 2500 })
 	inFlight := func(want string) {
 		t.Helper()
-		text := "# HELP triptych_http_bytes_in_flight Bytes of the bodies of admitted requests.\n# TYPE triptych_http_bytes_in_flight gauge\ntriptych_http_bytes_in_flight " + want + "\n"
-		if err := testutil.GatherAndCompare(s.Registry, strings.NewReader(text), "triptych_http_bytes_in_flight"); err != nil {
-			t.Error(err)
+		if got := fmt.Sprint(bytesInFlight(t, s)); got != want {
+			t.Errorf("%s bytes are in flight, want %s", got, want)
 		}
 	}
 	var waiting sync.WaitGroup
-	// A body of unknown length holds the cap until its end is seen, then its length.
+	// Nobody knows this one's length before its end is seen.
 	unknown := struct{ io.Reader }{strings.NewReader(strings.Repeat("x", 700))}
 	waiting.Go(func() { s.Do(http.MethodPost, "/gate", unknown) })
 	<-g.arrived

@@ -7,11 +7,18 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"triptych/gateway/admission"
 	"triptych/shared/failure"
+)
+
+// Room for a body is taken as its bytes come: little at first, then as much again
+// as there is, in steps that are bounded. Who sends nothing holds next to nothing.
+const (
+	firstRoom = 64 << 10
+	mostRoom  = 4 << 20
 )
 
 // takeBody bounds a request's body in bytes and time, and takes room for it when
@@ -29,49 +36,27 @@ func (f *Front) takeBody(c *gin.Context, work bool) (release func(), err error) 
 	if r.ContentLength > limit {
 		return nil, tooLarge(limit)
 	}
-	g := &grant{}
+	b := &body{ReadCloser: r.Body, limit: limit, room: limit, release: func() {}}
 	if work {
-		// A body whose length nobody knows may become as long as is allowed.
-		size := r.ContentLength
-		if size < 0 || encoding != "" {
-			size = limit
-		}
-		if g, err = f.admission.admit(size); err != nil {
+		if err := b.admit(f.admission, r, encoding); err != nil {
 			return nil, err
 		}
 	}
 	if r.ContentLength != 0 && r.Body != nil {
-		f.guardBody(c, encoding, limit, g)
+		f.guardBody(c, encoding, b)
 	}
-	if !work {
-		return func() {}, nil
-	}
-	return g.release, nil
+	return b.release, nil
 }
 
 // guardBody puts the bounds around the request's body.
-func (f *Front) guardBody(c *gin.Context, encoding string, limit int64, g *grant) {
+func (f *Front) guardBody(c *gin.Context, encoding string, b *body) {
 	r := c.Request
-	control := http.NewResponseController(c.Writer)
-	until, slow := time.Now().Add(f.cfg.BodyTimeout), failure.SlowRequest
-	if deadline, ok := r.Context().Deadline(); ok && deadline.Before(until) {
-		until, slow = deadline, failure.Deadline
-	}
-	// A writer without deadlines is a test's recorder, whose body is in memory.
-	_ = control.SetReadDeadline(until)
-	b := &body{ReadCloser: r.Body, ctx: r.Context(), slow: slow, limit: limit}
+	b.ctx = r.Context()
+	b.pace = newPace(b.ctx, http.NewResponseController(c.Writer), f.cfg.BodyTimeout, f.cfg.MinBodyRate)
 	b.source = connection{b}
 	if encoding != "" {
 		b.source = &decoder{encoding: encoding, source: connection{b}}
 		r.ContentLength = -1
-	}
-	b.finished = func() {
-		// The deadline would otherwise end the wait for the caller's going away,
-		// which the server takes for its going away.
-		_ = control.SetReadDeadline(time.Time{})
-		if g.admission != nil {
-			g.shrink(b.read)
-		}
 	}
 	r.Body = b
 }
@@ -96,31 +81,77 @@ func encodingOf(h http.Header) (string, error) {
 type body struct {
 	io.ReadCloser // what the connection gives
 	ctx           context.Context
+	pace          *pace
 	source        io.Reader
-	slow          failure.Kind
 	limit         int64
-	read          int64 // decoded bytes
-	received      int64 // bytes of the connection
-	ended         bool  // read to its end
-	failed        bool  // the connection gives no more
-	finished      func()
+
+	grant   *admission.Grant // nil on a route that does no work
+	release func()
+	room    int64 // decoded bytes that there is room for
+	most    int64 // decoded bytes that there can be
+	refused error // why no more is read
+
+	read     int64 // decoded bytes
+	received int64 // bytes of the connection
+	ended    bool  // read to its end
+	failed   bool  // the connection gives no more
+}
+
+// admit takes the first room.
+func (b *body) admit(a *admission.Admission, r *http.Request, encoding string) (err error) {
+	b.most = b.limit
+	if r.ContentLength >= 0 && encoding == "" {
+		b.most = r.ContentLength
+	}
+	b.room = min(b.most, firstRoom)
+	if b.grant, err = a.Admit(admission.HTTP, b.room); err != nil {
+		return err
+	}
+	b.release = b.grant.Release
+	return nil
 }
 
 // Read gives the decoded body.
 func (b *body) Read(p []byte) (int, error) {
-	if room := b.limit - b.read + 1; int64(len(p)) > room {
-		p = p[:room]
+	if b.refused != nil {
+		return 0, b.refused
+	}
+	// A byte beyond the room shows that there is more to come.
+	if most := b.room - b.read + 1; int64(len(p)) > most {
+		p = p[:most]
 	}
 	n, err := b.source.Read(p)
 	b.read += int64(n)
-	if b.read > b.limit {
-		return 0, tooLarge(b.limit)
+	if b.read > b.room {
+		if b.refused = b.grow(); b.refused != nil {
+			return 0, b.refused
+		}
 	}
 	if err == io.EOF && !b.ended {
-		b.ended = true
-		b.finished()
+		b.end()
 	}
 	return n, err
+}
+
+// grow takes more room for a body that has more bytes than there is room for.
+func (b *body) grow() error {
+	if b.read > b.limit {
+		return tooLarge(b.limit)
+	}
+	step := min(b.most-b.room, max(b.room, firstRoom), mostRoom)
+	if err := b.grant.Grow(step); err != nil {
+		return err
+	}
+	b.room += step
+	return nil
+}
+
+func (b *body) end() {
+	b.ended = true
+	b.pace.over()
+	if b.grant != nil {
+		b.grant.Shrink(b.read)
+	}
 }
 
 // connection reads the bytes of a body as they come.
@@ -128,12 +159,12 @@ type connection struct{ body *body }
 
 func (r connection) Read(p []byte) (int, error) {
 	b := r.body
-	n, err := b.ReadCloser.Read(p)
+	n, err := b.pace.read(b.ReadCloser, p)
 	b.received += int64(n)
 	if b.received > b.limit {
 		return 0, tooLarge(b.limit)
 	}
-	if err == nil || err == io.EOF {
+	if err == nil || err == io.EOF { //nolint:errorlint // a wrapped one is a body that was cut
 		return n, err
 	}
 	b.failed = true
@@ -145,10 +176,7 @@ func (b *body) broken(err error) error {
 	var network net.Error
 	switch {
 	case errors.As(err, &network) && network.Timeout():
-		if b.slow == failure.Deadline {
-			return failure.Wrap(err, failure.Deadline, "the deadline of the request has passed while its body came in")
-		}
-		return failure.Wrap(err, b.slow, "the body came too slowly")
+		return b.pace.late(err)
 	case b.ctx.Err() != nil: // also when the connection has ended: the server cancels
 		return failure.OfContext(b.ctx)
 	default:

@@ -14,12 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"triptych/gateway/front"
 	"triptych/gateway/internal/fronttest"
 	"triptych/shared/failure"
 )
 
-func small(c *front.Config) { c.MaxBody, c.MaxBytes = 4096, 64<<10 }
+func small(c *fronttest.Config) { c.MaxBody, c.Room.MaxBytes = 4096, 64<<10 }
 
 func TestBodyLimit(t *testing.T) {
 	s := fronttest.Start(t, server(), small)
@@ -108,7 +107,7 @@ func TestRefusedBeforeTheBodyIsSent(t *testing.T) {
 
 // TestSlowBody: one byte a while is cut by the read deadline, with an answer.
 func TestSlowBody(t *testing.T) {
-	s := fronttest.Start(t, server(), func(c *front.Config) { c.BodyTimeout = 200 * time.Millisecond })
+	s := fronttest.Start(t, server(), func(c *fronttest.Config) { c.BodyTimeout = 200 * time.Millisecond })
 	cases := map[string]struct {
 		headers string
 		status  int
@@ -146,7 +145,7 @@ func TestSlowBody(t *testing.T) {
 // whose body has come.
 func TestSlowAnswerToAFastBody(t *testing.T) {
 	g := newGate()
-	s := fronttest.StartWith(t, server(), g.routes(), func(c *front.Config) { c.BodyTimeout = 50 * time.Millisecond })
+	s := fronttest.StartWith(t, server(), g.routes(), func(c *fronttest.Config) { c.BodyTimeout = 50 * time.Millisecond })
 	go func() {
 		<-g.arrived
 		time.Sleep(200 * time.Millisecond)

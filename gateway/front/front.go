@@ -5,19 +5,19 @@ package front
 
 import (
 	"log/slog"
-	"net"
 	"net/http"
-	"sync"
 	"sync/atomic"
 
 	"github.com/gin-gonic/gin"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
+	"triptych/gateway/admission"
 	"triptych/gateway/classify"
 	"triptych/gateway/rest"
 	"triptych/gateway/web"
 	"triptych/proto/inference"
+	"triptych/shared/app"
 	"triptych/shared/telemetry"
 )
 
@@ -29,19 +29,14 @@ type Front struct {
 	tracer    trace.Tracer
 	carrier   propagation.TraceContext
 	metrics   *metrics
-	admission *admission
+	admission *admission.Admission
+	server    *app.HTTPServer
 	draining  atomic.Bool
-
-	mu       sync.Mutex // guards what follows
-	server   *http.Server
-	listener net.Listener
-	served   chan struct{}
-	failed   chan error
 }
 
-// New makes a front that asks server, and serves further routes beside /v1/classify
-// and /v2. It does not listen before Start.
-func New(cfg Config, server inference.GRPCInferenceServiceServer, tel *telemetry.Telemetry, further ...web.Route) (*Front, error) {
+// New makes a front that asks server while there is room, and serves further routes
+// beside /v1/classify and /v2. It does not listen before Start.
+func New(cfg Config, server inference.GRPCInferenceServiceServer, room *admission.Admission, tel *telemetry.Telemetry, further ...web.Route) (*Front, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -49,16 +44,18 @@ func New(cfg Config, server inference.GRPCInferenceServiceServer, tel *telemetry
 		cfg:       cfg,
 		logger:    tel.Logger,
 		tracer:    tel.Tracer,
-		admission: newAdmission(cfg.MaxRequests, cfg.MaxBytes),
-		failed:    make(chan error, 1),
+		admission: room,
 	}
 	var err error
-	if f.metrics, err = newMetrics(tel.Registry, f.admission); err != nil {
+	if f.metrics, err = newMetrics(tel.Registry); err != nil {
 		return nil, err
 	}
 	routes := append(rest.New(server).Routes(), classify.New(cfg.Classify, server).Routes()...)
-	f.engine, err = f.newEngine(append(routes, further...))
-	return f, err
+	if f.engine, err = f.newEngine(append(routes, further...)); err != nil {
+		return nil, err
+	}
+	f.server = f.newServer()
+	return f, nil
 }
 
 // newEngine makes gin's engine. Redirects are off: a path is right or it is not.

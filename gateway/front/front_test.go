@@ -109,6 +109,11 @@ func TestLogLine(t *testing.T) {
 	if err := json.Unmarshal([]byte(lines[0]), &line); err != nil {
 		t.Fatal(err)
 	}
+	for key := range line {
+		if n := strings.Count(lines[0], `"`+key+`":`); n != 1 {
+			t.Errorf("%s is there %d times", key, n)
+		}
+	}
 	for key, want := range map[string]any{
 		"level": "WARN", "msg": "request", "method": "POST", "route": "/v1/classify", "status": 500.0, "bytes_in": 4.0, "request_id": "r7", "code": "INTERNAL",
 	} {
@@ -204,19 +209,18 @@ func TestConfig(t *testing.T) {
 		t.Errorf("%+v, %v", cfg, err)
 	}
 	for flag, spoil := range map[string]func(*front.Config){
-		"http-address":                func(c *front.Config) { c.Address = "" },
-		"http-max-body-bytes":         func(c *front.Config) { c.MaxBody = 0 },
-		"http-max-bytes-in-flight":    func(c *front.Config) { c.MaxBytes = c.MaxBody - 1 },
-		"http-max-requests-in-flight": func(c *front.Config) { c.MaxRequests = 0 },
-		"request-timeout":             func(c *front.Config) { c.RequestTimeout = 0 },
-		"http-idle-timeout":           func(c *front.Config) { c.IdleTimeout = -1 },
-		"classify-max-image-bytes":    func(c *front.Config) { c.Classify.MaxImage = 0 },
-		"classify-max-files":          func(c *front.Config) { c.Classify.MaxFiles = 0 },
-		"classify-parallel-images":    func(c *front.Config) { c.Classify.Parallel = 0 },
+		"http-address":             func(c *front.Config) { c.Address = "" },
+		"http-max-body-bytes":      func(c *front.Config) { c.MaxBody = 0 },
+		"http-min-body-rate":       func(c *front.Config) { c.MinBodyRate = 0 },
+		"request-timeout":          func(c *front.Config) { c.RequestTimeout = 0 },
+		"http-idle-timeout":        func(c *front.Config) { c.IdleTimeout = -1 },
+		"classify-max-image-bytes": func(c *front.Config) { c.Classify.MaxImage = 0 },
+		"classify-max-files":       func(c *front.Config) { c.Classify.MaxFiles = 0 },
+		"classify-parallel-images": func(c *front.Config) { c.Classify.Parallel = 0 },
 	} {
 		cfg := front.DefaultConfig()
 		spoil(&cfg)
-		if _, err := front.New(cfg, server(), telemetry.Discard()); err == nil || !strings.Contains(err.Error(), "--"+flag+" ") {
+		if _, err := front.New(cfg, server(), room(t), telemetry.Discard()); err == nil || !strings.Contains(err.Error(), "--"+flag+" ") {
 			t.Errorf("%s: %v", flag, err)
 		}
 	}
@@ -224,14 +228,14 @@ func TestConfig(t *testing.T) {
 
 func TestNewFails(t *testing.T) {
 	tel := telemetry.Discard()
-	if _, err := front.New(front.DefaultConfig(), server(), tel); err != nil {
+	if _, err := front.New(front.DefaultConfig(), server(), room(t), tel); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := front.New(front.DefaultConfig(), server(), tel); err == nil {
+	if _, err := front.New(front.DefaultConfig(), server(), room(t), tel); err == nil {
 		t.Error("the same registry twice is no error")
 	}
 	clash := web.Route{Method: http.MethodGet, Path: "/v2", Handle: func(*gin.Context) error { return nil }}
-	if _, err := front.New(front.DefaultConfig(), server(), telemetry.Discard(), clash); err == nil {
+	if _, err := front.New(front.DefaultConfig(), server(), room(t), telemetry.Discard(), clash); err == nil {
 		t.Error("routes that clash are no error")
 	}
 }

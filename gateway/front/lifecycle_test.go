@@ -18,7 +18,7 @@ import (
 
 func TestDeadlines(t *testing.T) {
 	g := newGate()
-	s := fronttest.StartWith(t, server(), g.routes(), func(c *front.Config) { c.RequestTimeout = 100 * time.Millisecond })
+	s := fronttest.StartWith(t, server(), g.routes(), func(c *fronttest.Config) { c.RequestTimeout = 100 * time.Millisecond })
 	for name, headers := range map[string][]string{"ours": nil, "the caller's": {"triptych-timeout-ms", "20"}, "beyond ours": {"Triptych-Timeout-Ms", "9999999999999"}} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
@@ -132,21 +132,21 @@ func TestStartFails(t *testing.T) {
 	s := fronttest.Start(t, server())
 	cfg := front.DefaultConfig()
 	cfg.Address = s.Address()
-	f, err := front.New(cfg, server(), telemetry.Discard())
+	f, err := front.New(cfg, server(), room(t), telemetry.Discard())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "--http-address") {
+	if err := f.Start(t.Context()); err == nil || !strings.Contains(failure.Message(err), "--http-address") || !strings.Contains(failure.Message(err), "address already in use") {
 		t.Errorf("a busy port: %v", err)
 	}
 	if err := f.Stop(t.Context()); err != nil || f.Address() != cfg.Address {
 		t.Errorf("stopped without a start: %v", err)
 	}
-	if err := s.Start(t.Context()); failure.KindOf(err) != failure.Conflict {
+	if err := s.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "is served already") {
 		t.Errorf("started twice: %v", err)
 	}
 	select {
-	case err := <-s.Failed():
+	case err := <-s.Part("").Failed:
 		t.Error(err)
 	default:
 	}

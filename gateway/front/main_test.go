@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
 
+	"triptych/gateway/admission"
 	"triptych/gateway/internal/fake"
 	"triptych/gateway/web"
 	"triptych/proto/inference"
@@ -17,6 +19,16 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 func server() *fake.Server {
 	return &fake.Server{Models: []fake.Model{fake.Classifier("classify"), fake.Echo("echo", inference.DataType_TYPE_UINT8, -1)}}
+}
+
+// room is one of the default size.
+func room(t *testing.T) *admission.Admission {
+	t.Helper()
+	a, err := admission.New(admission.DefaultConfig(), prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
 }
 
 // body is an infer request for the echo, of so many bytes or a few more.

@@ -67,7 +67,7 @@ func (f *Front) observe(c *gin.Context) {
 	}
 	c.Next()
 	f.endSpan(span, e, c.Writer.Status())
-	f.finish(ctx, c, e, id)
+	f.finish(ctx, c, e)
 }
 
 // knownMethod bounds what can become a label: a method is free text.
@@ -122,22 +122,19 @@ func (f *Front) endSpan(span trace.Span, e *exchange, status int) {
 	span.End()
 }
 
-// finish writes the one line of the log and counts the request.
-func (f *Front) finish(ctx context.Context, c *gin.Context, e *exchange, id string) {
+// finish writes the one line of the log, to which the logger adds the ids of ctx,
+// and counts the request.
+func (f *Front) finish(ctx context.Context, c *gin.Context, e *exchange) {
 	took, status := time.Since(e.start), c.Writer.Status()
 	f.metrics.done(e, status, took)
 	level := slog.LevelInfo
 	if status >= http.StatusInternalServerError {
 		level = slog.LevelWarn
 	}
-	attributes := make([]slog.Attr, 0, 10)
+	attributes := make([]slog.Attr, 0, 8)
 	attributes = append(attributes,
 		slog.String("method", e.method), slog.String("route", e.route), slog.Int("status", status),
-		slog.Float64("ms", web.Milliseconds(took)), slog.Int64("bytes_in", e.received(c.Request.Body)), slog.Int("bytes_out", max(c.Writer.Size(), 0)),
-		slog.String("request_id", id))
-	if sc := trace.SpanContextFromContext(ctx); sc.HasTraceID() {
-		attributes = append(attributes, slog.String("trace_id", sc.TraceID().String()))
-	}
+		slog.Float64("ms", web.Milliseconds(took)), slog.Int64("bytes_in", e.received(c.Request.Body)), slog.Int("bytes_out", max(c.Writer.Size(), 0)))
 	if e.err != nil {
 		attributes = append(attributes, slog.String("code", failure.KindOf(e.err).String()), slog.String("error", e.err.Error()))
 	}

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"triptych/gateway/admission"
 	"triptych/gateway/front"
 	"triptych/gateway/rest"
 	"triptych/shared/telemetry"
@@ -17,7 +20,11 @@ import (
 const pixels = 224 * 224 * 3
 
 func benchmark(b *testing.B, body []byte, headers ...string) {
-	f, err := front.New(front.DefaultConfig(), server(), telemetry.Discard())
+	room, err := admission.New(admission.DefaultConfig(), prometheus.NewRegistry())
+	if err != nil {
+		b.Fatal(err)
+	}
+	f, err := front.New(front.DefaultConfig(), server(), room, telemetry.Discard())
 	if err != nil {
 		b.Fatal(err)
 	}

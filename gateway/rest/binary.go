@@ -20,7 +20,7 @@ func headerLength(h http.Header) (int64, error) {
 	}
 	n, err := strconv.ParseInt(values[0], 10, 64)
 	if err != nil || n < 0 || len(values) > 1 {
-		return 0, failure.New(failure.Invalid, "the header %s is %s, must be one whole number, 0 or more", HeaderLength, quote(values[0]))
+		return 0, failure.New(failure.Invalid, "the header %s is %s, must be one whole number, 0 or more", HeaderLength, failure.Quote(values[0]))
 	}
 	return n, nil
 }
@@ -47,7 +47,7 @@ func split(sources []tensorSource, binary []byte) ([][]byte, error) {
 			continue
 		}
 		if s.binary > int64(len(binary)) {
-			return nil, failure.New(failure.Invalid, "input %s: parameter %q is %d, but %d of %d bytes are left after the JSON part", quote(s.name), binarySize, s.binary, len(binary), total)
+			return nil, failure.New(failure.Invalid, "input %s: parameter %q is %d, but %d of %d bytes are left after the JSON part", failure.Quote(s.name), binarySize, s.binary, len(binary), total)
 		}
 		contents = append(contents, binary[:s.binary:s.binary])
 		binary = binary[s.binary:]

@@ -34,11 +34,11 @@ func (a *API) classify(ctx context.Context, req *request, resp *inference.ModelI
 			cfg = answer.GetConfig()
 		}
 		if labelled(cfg, out.GetName()) {
-			return failure.New(failure.Unsupported, "output %s: classification with the labels of label_filename is not supported by this server", quote(out.GetName()))
+			return failure.New(failure.Unsupported, "output %s: classification with the labels of label_filename is not supported by this server", failure.Quote(out.GetName()))
 		}
 		data, err := topClasses(out, resp.GetRawOutputContents()[i], classes, cfg.GetMaxBatchSize() > 0)
 		if err != nil {
-			return failure.Prefix("output "+quote(out.GetName()), err)
+			return failure.Prefix("output "+failure.Quote(out.GetName()), err)
 		}
 		resp.RawOutputContents[i] = data
 	}

@@ -141,7 +141,7 @@ func reader(datatype string, isBase64 bool) (func(*elements, jsonlex.Kind) error
 	case "FP16", "BF16":
 		return nil, failure.New(failure.Invalid, "%s has no JSON form, send it as binary data", datatype)
 	default:
-		return nil, failure.New(failure.Invalid, "unknown datatype %s", quote(datatype))
+		return nil, failure.New(failure.Invalid, "unknown datatype %s", failure.Quote(datatype))
 	}
 }
 
@@ -198,7 +198,7 @@ func (e *elements) octet(kind jsonlex.Kind) error {
 		return err
 	}
 	if !ok || magnitude > math.MaxUint8 || negative && magnitude != 0 {
-		return e.wrong("%s, which is not a UINT8", quote(string(text)))
+		return e.wrong("%s, which is not a UINT8", failure.Quote(string(text)))
 	}
 	e.data = append(e.data, byte(magnitude))
 	return nil
@@ -211,7 +211,7 @@ func (e *elements) unsigned(kind jsonlex.Kind) error {
 	}
 	size := oip.Size(e.datatype)
 	if !ok || magnitude > math.MaxUint64>>(64-8*size) || negative && magnitude != 0 {
-		return e.wrong("%s, which is not a %s", quote(string(text)), e.datatype)
+		return e.wrong("%s, which is not a %s", failure.Quote(string(text)), e.datatype)
 	}
 	e.word(magnitude, size)
 	return nil
@@ -226,7 +226,7 @@ func (e *elements) signed(kind jsonlex.Kind) error {
 	v, fits := jsonlex.Signed(negative, magnitude)
 	unused := 64 - 8*size
 	if !ok || !fits || v != v<<unused>>unused {
-		return e.wrong("%s, which is not an %s", quote(string(text)), e.datatype)
+		return e.wrong("%s, which is not an %s", failure.Quote(string(text)), e.datatype)
 	}
 	e.word(uint64(v), size)
 	return nil
@@ -267,7 +267,7 @@ func (e *elements) float(kind jsonlex.Kind, bits int) (float64, error) {
 	}
 	v, err := strconv.ParseFloat(string(text), bits)
 	if err != nil {
-		return 0, e.wrong("%s, which %s cannot hold", quote(string(text)), e.datatype)
+		return 0, e.wrong("%s, which %s cannot hold", failure.Quote(string(text)), e.datatype)
 	}
 	return v, nil
 }

@@ -32,7 +32,7 @@ func readInput(l *jsonlex.Lexer, i int) (*inference.ModelInferRequest_InferInput
 		if in.tensor.GetName() == "" {
 			return nil, in.source, err
 		}
-		return nil, in.source, failure.Prefix("input "+quote(in.tensor.GetName()), err)
+		return nil, in.source, failure.Prefix("input "+failure.Quote(in.tensor.GetName()), err)
 	}
 	if in.tensor.GetName() == "" {
 		return nil, in.source, failure.New(failure.Invalid, `input %d has no "name"`, i)
@@ -72,7 +72,7 @@ func (in *input) finish(l *jsonlex.Lexer) error {
 		return failure.New(failure.Invalid, `"shape" is missing`)
 	}
 	if oip.DataType(in.tensor.GetDatatype()) == inference.DataType_TYPE_INVALID {
-		return failure.New(failure.Invalid, "unknown datatype %s", quote(in.tensor.GetDatatype()))
+		return failure.New(failure.Invalid, "unknown datatype %s", failure.Quote(in.tensor.GetDatatype()))
 	}
 	size, isBinary, err := takeInt(in.params, binarySize)
 	if err != nil {
@@ -124,7 +124,7 @@ func readShape(l *jsonlex.Lexer) ([]int64, error) {
 			return nil, err
 		}
 		if !ok {
-			return nil, failure.New(failure.Invalid, `"shape" has %s, which is not a whole number of 64 bits`, quote(string(text)))
+			return nil, failure.New(failure.Invalid, `"shape" has %s, which is not a whole number of 64 bits`, failure.Quote(string(text)))
 		}
 		shape = append(shape, dim)
 	}

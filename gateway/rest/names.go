@@ -1,12 +1,12 @@
 package rest
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/gin-gonic/gin"
 
 	"triptych/shared/failure"
+	"triptych/shared/modelconfig"
 )
 
 // maxName bounds a model's name: it is that of a directory.
@@ -17,11 +17,14 @@ const maxName = 255
 func target(c *gin.Context) (model, version string, err error) {
 	model = c.Param("model")
 	if !validModel(model) {
-		return "", "", failure.New(failure.NotFound, "unknown model %s", quote(model))
+		return "", "", failure.New(failure.NotFound, "unknown model %s", failure.Quote(model))
 	}
 	for _, p := range c.Params {
-		if p.Key == "version" && !validVersion(p.Value) {
-			return "", "", failure.New(failure.Invalid, "version %s of model %q is not a whole number above 0", quote(p.Value), model)
+		if p.Key != "version" {
+			continue
+		}
+		if _, ok := modelconfig.ParseVersion(p.Value); !ok {
+			return "", "", failure.New(failure.Invalid, "version %s of model %q is not a whole number above 0", failure.Quote(p.Value), model)
 		}
 	}
 	return model, c.Param("version"), nil
@@ -34,19 +37,4 @@ func validModel(name string) bool {
 		return false
 	}
 	return !strings.ContainsFunc(name, func(r rune) bool { return r == '/' || r == '\\' || r < ' ' || r == 0x7f })
-}
-
-// validVersion tells whether text is a version's number as its directory has it.
-func validVersion(text string) bool {
-	n, err := strconv.ParseInt(text, 10, 64)
-	return err == nil && n > 0 && strconv.FormatInt(n, 10) == text
-}
-
-// quote shows a caller's text, cut when it is long.
-func quote(text string) string {
-	const most = 64
-	if len(text) > most {
-		text = text[:most] + "..."
-	}
-	return strconv.Quote(text)
 }

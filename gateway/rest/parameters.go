@@ -53,7 +53,7 @@ func eachParameter(l *jsonlex.Lexer, read func(key string, kind jsonlex.Kind) er
 		case jsonlex.Null:
 			err = l.Null()
 		case jsonlex.Object, jsonlex.Array:
-			err = failure.New(failure.Invalid, "parameter %s must be a text, a number, true or false, not %s", quote(key), kind)
+			err = failure.New(failure.Invalid, "parameter %s must be a text, a number, true or false, not %s", failure.Quote(key), kind)
 		default:
 			err = read(key, kind)
 		}
@@ -107,7 +107,7 @@ func numberParameter(key, text string) (*inference.InferParameter, error) {
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return nil, failure.Wrap(err, failure.Invalid, "parameter %s is %s, which no number can hold", quote(key), quote(text))
+		return nil, failure.Wrap(err, failure.Invalid, "parameter %s is %s, which no number can hold", failure.Quote(key), failure.Quote(text))
 	}
 	return &inference.InferParameter{ParameterChoice: &inference.InferParameter_DoubleParam{DoubleParam: v}}, nil
 }

@@ -25,7 +25,7 @@ func (a *API) raw(ctx context.Context, model, version string, body []byte) (*req
 	datatype := oip.Datatype(in.GetDataType())
 	shape, err := rawShape(in, datatype, int64(len(body)))
 	if err != nil {
-		return nil, failure.Prefix("input "+quote(in.GetName()), err)
+		return nil, failure.Prefix("input "+failure.Quote(in.GetName()), err)
 	}
 	if cfg.GetMaxBatchSize() > 0 {
 		shape = append([]int64{1}, shape...)

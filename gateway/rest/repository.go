@@ -120,7 +120,7 @@ func repositoryParameter(l *jsonlex.Lexer, key string, kind jsonlex.Kind) (*infe
 	case jsonlex.Number:
 		v, text, ok, err := l.Int64()
 		if err == nil && !ok {
-			err = failure.New(failure.Invalid, "parameter %s is %s, which is not a whole number of 64 bits", quote(key), quote(string(text)))
+			err = failure.New(failure.Invalid, "parameter %s is %s, which is not a whole number of 64 bits", failure.Quote(key), failure.Quote(string(text)))
 		}
 		return &inference.ModelRepositoryParameter{ParameterChoice: &inference.ModelRepositoryParameter_Int64Param{Int64Param: v}}, err
 	}
@@ -134,7 +134,7 @@ func repositoryParameter(l *jsonlex.Lexer, key string, kind jsonlex.Kind) (*infe
 	file := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
 	n, err := base64.StdEncoding.Decode(file, text)
 	if err != nil {
-		return nil, failure.Wrap(err, failure.Invalid, "parameter %s is not base64", quote(key))
+		return nil, failure.Wrap(err, failure.Invalid, "parameter %s is not base64", failure.Quote(key))
 	}
 	return &inference.ModelRepositoryParameter{ParameterChoice: &inference.ModelRepositoryParameter_BytesParam{BytesParam: file[:n]}}, nil
 }

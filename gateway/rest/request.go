@@ -180,7 +180,7 @@ func (r *request) outputs(l *jsonlex.Lexer) error {
 		}
 		f, err := takeForm(out.GetParameters(), r.binary)
 		if err != nil {
-			return failure.Prefix("output "+quote(out.GetName()), err)
+			return failure.Prefix("output "+failure.Quote(out.GetName()), err)
 		}
 		r.forms[out.GetName()] = f
 		r.message.Outputs = append(r.message.Outputs, out)

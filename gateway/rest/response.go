@@ -54,7 +54,7 @@ func render(req *request, resp *inference.ModelInferResponse) (*answer, error) {
 			dst = append(dst, ',')
 		}
 		if dst, err = a.output(dst, out, resp.GetRawOutputContents()[i], req.formOf(out.GetName())); err != nil {
-			return nil, failure.Prefix("output "+quote(out.GetName()), err)
+			return nil, failure.Prefix("output "+failure.Quote(out.GetName()), err)
 		}
 	}
 	dst = append(dst, "]}"...)

@@ -172,7 +172,7 @@ func writer(datatype string) (func(dst, element []byte) ([]byte, error), error) 
 	case "FP16", "BF16":
 		return nil, failure.New(failure.Invalid, "%s has no JSON form, ask for it as binary data", datatype)
 	default:
-		return nil, failure.New(failure.Internal, "the model gave the unknown datatype %s", quote(datatype))
+		return nil, failure.New(failure.Internal, "the model gave the unknown datatype %s", failure.Quote(datatype))
 	}
 }
 

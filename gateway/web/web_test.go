@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -33,6 +34,32 @@ func TestReadAll(t *testing.T) {
 	if _, err := web.ReadAll(iotest.ErrReader(io.ErrUnexpectedEOF), 0, 9); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Error(err)
 	}
+}
+
+// A length that is only said takes no memory, and what comes takes a few times
+// its own.
+func TestReadAllTakesLittle(t *testing.T) {
+	for name, size := range map[string]int64{"a length": 1 << 40, "none": -1} {
+		t.Run(name, func(t *testing.T) {
+			for _, sent := range []int64{0, 100 << 10, 3 << 20} {
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				_, err := web.ReadAll(io.MultiReader(io.LimitReader(zeros{}, sent), iotest.ErrReader(io.ErrUnexpectedEOF)), 4, size)
+				runtime.ReadMemStats(&after)
+				if took := int64(after.TotalAlloc - before.TotalAlloc); took > 6*sent+128<<10 || !errors.Is(err, io.ErrUnexpectedEOF) {
+					t.Errorf("%d bytes took %d, %v", sent, took, err)
+				}
+			}
+		})
+	}
+}
+
+// zeros never ends.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
 }
 
 func TestGuard(t *testing.T) {

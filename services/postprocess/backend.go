@@ -23,7 +23,7 @@ type Backend struct {
 var _ modelserver.Backend = (*Backend)(nil)
 
 // NewBackend makes the backend. An error names the flag that is wrong.
-func NewBackend(cfg Config, tel *telemetry.Telemetry) (modelserver.Backend, error) {
+func NewBackend(cfg Config, tel *telemetry.Telemetry) (*Backend, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}

@@ -27,10 +27,11 @@ type Backend struct {
 	library   *engine.Library
 	tel       *telemetry.Telemetry
 	batches   *batcher.Metrics
-	providers *prometheus.GaugeVec
+	providers *providers
 }
 
-// NewBackend loads ONNX Runtime. Close the backend after its models.
+// NewBackend loads ONNX Runtime. A GPU that is asked for and that the runtime does
+// not offer is an error. Close the backend after its models.
 func NewBackend(cfg Config, tel *telemetry.Telemetry) (*Backend, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -48,7 +49,11 @@ func NewBackend(cfg Config, tel *telemetry.Telemetry) (*Backend, error) {
 		return nil, err
 	}
 	b := &Backend{cfg: cfg, device: device, library: library, tel: tel}
-	if err := b.register(tel.Registry); err != nil {
+	err = library.Offers(device)
+	if err == nil {
+		err = b.register(tel.Registry)
+	}
+	if err != nil {
 		_ = library.Close()
 		return nil, err
 	}
@@ -57,13 +62,10 @@ func NewBackend(cfg Config, tel *telemetry.Telemetry) (*Backend, error) {
 }
 
 func (b *Backend) register(registry prometheus.Registerer) error {
-	b.providers = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "triptych_execution_provider", Help: "Loaded versions by the device that was asked for and the provider that runs them.",
-	}, []string{"model", "version", "requested", "actual"})
-	if err := registry.Register(b.providers); err != nil {
+	var err error
+	if b.providers, err = newProviders(registry); err != nil {
 		return err
 	}
-	var err error
 	b.batches, err = batcher.NewMetrics(registry)
 	return err
 }
@@ -95,10 +97,9 @@ func (b *Backend) Load(ctx context.Context, spec modelserver.Spec) (modelserver.
 		_ = session.Close()
 		return nil, err
 	}
-	running := b.providers.WithLabelValues(spec.Name(), version, b.device.String(), session.Device().Provider())
-	running.Inc()
 	return &model{
-		spec: spec, session: session, batcher: batches, running: running,
+		spec: spec, session: session, batcher: batches,
+		forget: b.providers.add(spec.Name(), version, b.device.String(), session.Device().Provider()),
 		properties: map[string]string{
 			"device":             session.Device().String(),
 			"device_requested":   b.device.String(),

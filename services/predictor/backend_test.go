@@ -233,14 +233,37 @@ func TestDeviceIsVisible(t *testing.T) {
 	if got := provider(t, tel); got != 1 {
 		t.Errorf("gauge %v, want 1", got)
 	}
-	if err := model.Close(); err != nil {
+	fresh, err := b.Load(t.Context(), sample(t, 2))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got := provider(t, tel); got != 0 {
-		t.Errorf("gauge %v after the unload, want 0", got)
+	if got := provider(t, tel); got != 2 {
+		t.Errorf("gauge %v while the version is loaded again, want 2", got)
+	}
+	for i, m := range []modelserver.Model{model, fresh} {
+		for range 2 { // once is enough
+			if err := m.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, want := provider(t, tel), float64(1-i); got != want {
+			t.Errorf("gauge %v after unload %d, want %v", got, i, want)
+		}
+	}
+	families, err := tel.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, name := range []string{"triptych_batch_size", "triptych_batch_cut_total", "triptych_queue_dropped_total", "triptych_execution_provider"} {
+			if family.GetName() == name {
+				t.Errorf("%s is left behind: %v", name, family.GetMetric())
+			}
+		}
 	}
 }
 
+// provider is the gauge of the sample model, 0 when there is none.
 func provider(t *testing.T, tel *telemetry.Telemetry) float64 {
 	t.Helper()
 	families, err := tel.Registry.Gather()
@@ -259,7 +282,6 @@ func provider(t *testing.T, tel *telemetry.Telemetry) float64 {
 			return family.GetMetric()[0].GetGauge().GetValue()
 		}
 	}
-	t.Fatal("no gauge")
 	return 0
 }
 

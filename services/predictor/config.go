@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"triptych/services/predictor/engine"
+	"triptych/shared/config"
 	"triptych/shared/failure"
 )
 
@@ -26,27 +27,29 @@ type Config struct {
 	IntraOpThreads int
 }
 
+var _ config.Section = (*Config)(nil)
+
 // DefaultConfig works on any machine.
 func DefaultConfig() Config { return Config{Device: engine.Auto, MaxQueueSize: 1024} }
 
-// RegisterFlags adds a flag for each setting.
-func (c *Config) RegisterFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&c.Device, "device", c.Device, "where models run: auto, cpu, cuda[:N], tensorrt[:N]; a GPU that is asked for and missing is an error")
-	flags.StringVar(&c.Library, "onnxruntime", c.Library, "path of libonnxruntime.so, 1.24 or newer (default: the cache of \"make setup\", then /usr/lib and /usr/local/lib)")
-	flags.IntVar(&c.MaxQueueSize, "max-queue-size", c.MaxQueueSize, "most requests that wait for one version of a model whose queue policy sets no bound")
-	flags.IntVar(&c.IntraOpThreads, "intra-op-threads", c.IntraOpThreads, "threads of one operator of a model (0: the cores, shared by the model's instances)")
+// RegisterFlags implements config.Section.
+func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&c.Device, "device", c.Device, "Where models run: auto, cpu, cuda[:N], tensorrt[:N]. A GPU that is asked for and missing is an error.")
+	fs.StringVar(&c.Library, "onnxruntime", c.Library, "Path of libonnxruntime.so, 1.24 or newer. Without one, the cache of \"make setup\" is looked into, then /usr/lib and /usr/local/lib.")
+	fs.IntVar(&c.MaxQueueSize, "max-queue-size", c.MaxQueueSize, "Most requests that wait for one version of a model whose queue policy sets no bound.")
+	fs.IntVar(&c.IntraOpThreads, "intra-op-threads", c.IntraOpThreads, "Threads of one operator of a model. With 0, the model's instances share the cores.")
 }
 
-// Validate names the flag that is wrong.
-func (c Config) Validate() error {
+// Validate implements config.Section.
+func (c *Config) Validate() error {
 	if _, err := engine.ParseDevice(c.Device); err != nil {
-		return failure.Prefix("--device", err)
+		return config.Wrong("device", "is wrong: %s", failure.Message(err))
 	}
 	if c.MaxQueueSize < 1 {
-		return failure.New(failure.Invalid, "--max-queue-size: %d is less than 1", c.MaxQueueSize)
+		return config.Wrong("max-queue-size", "is %d, must be 1 or more", c.MaxQueueSize)
 	}
 	if c.IntraOpThreads < 0 || c.IntraOpThreads > 1024 {
-		return failure.New(failure.Invalid, "--intra-op-threads: %d is not from 0 to 1024", c.IntraOpThreads)
+		return config.Wrong("intra-op-threads", "is %d, must be from 0 to 1024", c.IntraOpThreads)
 	}
 	return nil
 }

@@ -18,9 +18,9 @@ func TestConfigNamesTheFlag(t *testing.T) {
 	}{
 		"defaults": {nil, ""},
 		"all":      {[]string{"--device", "cuda:1", "--onnxruntime", "/x.so", "--max-queue-size", "5", "--intra-op-threads", "2"}, ""},
-		"device":   {[]string{"--device", "gpu"}, `--device: "gpu" is no device`},
-		"queue":    {[]string{"--max-queue-size", "0"}, "--max-queue-size: 0 is less than 1"},
-		"threads":  {[]string{"--intra-op-threads", "-1"}, "--intra-op-threads: -1 is not"},
+		"device":   {[]string{"--device", "gpu"}, `--device is wrong: "gpu" is no device`},
+		"queue":    {[]string{"--max-queue-size", "0"}, "--max-queue-size is 0, must be 1 or more"},
+		"threads":  {[]string{"--intra-op-threads", "-1"}, "--intra-op-threads is -1, must be"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"maps"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"triptych/proto/inference"
 	"triptych/services/predictor/batcher"
 	"triptych/services/predictor/engine"
@@ -24,7 +22,7 @@ type model struct {
 	spec       modelserver.Spec
 	session    *engine.Session
 	batcher    *batcher.Batcher
-	running    prometheus.Gauge
+	forget     func() // takes the version out of the metric of providers
 	properties map[string]string
 }
 
@@ -56,6 +54,6 @@ func (m *model) Pending() int { return m.batcher.Pending() }
 // Close finishes what the batcher holds and frees the session.
 func (m *model) Close() error {
 	m.batcher.Close()
-	m.running.Dec()
+	m.forget()
 	return m.session.Close()
 }

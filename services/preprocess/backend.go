@@ -12,38 +12,39 @@ import (
 // Name is what a configuration's `backend` says for this backend.
 const Name = "image"
 
-// backend makes models that share workers, metrics and a tracer.
-type backend struct {
-	config  Config
+// Backend makes models that share workers, metrics and a tracer. Safe for
+// concurrent use.
+type Backend struct {
+	cfg     Config
 	tracer  trace.Tracer
 	metrics *metrics
 	workers *workers
 }
 
-var _ modelserver.Backend = (*backend)(nil)
+var _ modelserver.Backend = (*Backend)(nil)
 
 // NewBackend makes the backend "image". Its metrics are registered in tel, so
-// that a registry can have one such backend.
-func NewBackend(config Config, tel *telemetry.Telemetry) (modelserver.Backend, error) {
-	if err := config.Validate(); err != nil {
+// that a registry can have one such backend. An error names the flag that is wrong.
+func NewBackend(cfg Config, tel *telemetry.Telemetry) (*Backend, error) {
+	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	m, err := newMetrics(tel.Registry)
 	if err != nil {
 		return nil, err
 	}
-	return &backend{
-		config: config, tracer: tel.Tracer, metrics: m, workers: newWorkers(config.Workers, config.Queue),
+	return &Backend{
+		cfg: cfg, tracer: tel.Tracer, metrics: m, workers: newWorkers(cfg.Workers, cfg.Queue),
 	}, nil
 }
 
 // Name is "image".
-func (b *backend) Name() string { return Name }
+func (b *Backend) Name() string { return Name }
 
 // Load reads what the configuration says is to become of an image. There are no
 // files to read.
-func (b *backend) Load(_ context.Context, spec modelserver.Spec) (modelserver.Model, error) {
-	p, err := readPlan(spec.Config, b.config)
+func (b *Backend) Load(_ context.Context, spec modelserver.Spec) (modelserver.Model, error) {
+	p, err := readPlan(spec.Config, b.cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"triptych/shared/failure"
+	"triptych/shared/config"
 )
 
 // Config bounds the work of the backend. The models of a backend share it.
@@ -24,6 +24,8 @@ type Config struct {
 	MaxSide   int64
 }
 
+var _ config.Section = (*Config)(nil)
+
 // DefaultConfig fits photographs of up to 50 megapixels.
 func DefaultConfig() Config {
 	return Config{
@@ -35,17 +37,17 @@ func DefaultConfig() Config {
 	}
 }
 
-// RegisterFlags makes a flag of every setting; what c holds is the default.
+// RegisterFlags implements config.Section.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
-	fs.IntVar(&c.Workers, "image-workers", c.Workers, "how many images are decoded at once; each may take 8 bytes per pixel")
-	fs.IntVar(&c.Queue, "image-queue", c.Queue, "how many requests may wait for a worker; more are answered 'busy'")
-	fs.Int64Var(&c.MaxBytes, "image-max-bytes", c.MaxBytes, "most bytes of an image file")
-	fs.Int64Var(&c.MaxPixels, "image-max-pixels", c.MaxPixels, "most pixels of an image, width times height")
-	fs.Int64Var(&c.MaxSide, "image-max-side", c.MaxSide, "most pixels of a side of an image")
+	fs.IntVar(&c.Workers, "image-workers", c.Workers, "How many images are decoded at once. Each may take 8 bytes per pixel.")
+	fs.IntVar(&c.Queue, "image-queue", c.Queue, "How many requests may wait for a worker. More are answered 'busy'.")
+	fs.Int64Var(&c.MaxBytes, "image-max-bytes", c.MaxBytes, "Most bytes of an image file.")
+	fs.Int64Var(&c.MaxPixels, "image-max-pixels", c.MaxPixels, "Most pixels of an image, width times height.")
+	fs.Int64Var(&c.MaxSide, "image-max-side", c.MaxSide, "Most pixels of a side of an image.")
 }
 
-// Validate names the flag that is out of range.
-func (c Config) Validate() error {
+// Validate implements config.Section.
+func (c *Config) Validate() error {
 	for _, f := range []struct {
 		name               string
 		value, least, most int64
@@ -57,7 +59,7 @@ func (c Config) Validate() error {
 		{"image-max-side", c.MaxSide, 1, 1 << 20},
 	} {
 		if f.value < f.least || f.value > f.most {
-			return failure.New(failure.Invalid, "--%s is %d, must be from %d to %d", f.name, f.value, f.least, f.most)
+			return config.Wrong(f.name, "is %d, must be from %d to %d", f.value, f.least, f.most)
 		}
 	}
 	return nil

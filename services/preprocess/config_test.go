@@ -30,7 +30,8 @@ func TestFlags(t *testing.T) {
 }
 
 func TestConfigNamesTheFlag(t *testing.T) {
-	if err := preprocess.DefaultConfig().Validate(); err != nil {
+	defaults := preprocess.DefaultConfig()
+	if err := defaults.Validate(); err != nil {
 		t.Errorf("defaults: %v", err)
 	}
 	for flag, change := range map[string]func(*preprocess.Config){
@@ -130,6 +131,11 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 			sample,
 			[]func(*inference.ModelConfig){func(c *inference.ModelConfig) { c.Output[0].Dims = []int64{224, 224, 1} }},
 			`parameter "layout": is NHWC, whose dims are [height,width,3]`,
+		},
+		"output too large": {
+			float32s,
+			[]func(*inference.ModelConfig){func(c *inference.ModelConfig) { c.Output[0].Dims = []int64{3, 4096, 4096} }},
+			`output "image" has dims [3,4096,4096], which takes 1 GiB or more for a batch of 8`,
 		},
 		"output free": {
 			sample,

@@ -14,8 +14,9 @@ import (
 type job struct {
 	model  *model
 	images [][]byte
-	out    []byte
-	once   sync.Once
+	wait   sync.Once
+	make   sync.Once
+	out    []byte // nil until the first image is laid out
 }
 
 // begin queues a request. It is busy when too many wait.
@@ -29,12 +30,19 @@ func (m *model) begin(images [][]byte) (*job, error) {
 
 // started ends the wait of the request, at its first worker or when it gave up.
 func (j *job) started() {
-	j.once.Do(func() {
+	j.wait.Do(func() {
 		j.model.backend.workers.leave()
 		j.model.pending.Add(-1)
-		// Only now, so that requests that wait hold no memory beside their own.
-		j.out = make([]byte, len(j.images)*j.model.plan.transform.Bytes())
 	})
+}
+
+// part is the memory of one image's result. It is made when the first image is
+// about to be laid out, so that requests that wait or give up, or whose image
+// is broken, hold none beside their own.
+func (j *job) part(index int) []byte {
+	size := j.model.plan.transform.Bytes()
+	j.make.Do(func() { j.out = make([]byte, len(j.images)*size) })
+	return j.out[index*size : (index+1)*size]
 }
 
 // run works on all images and tells where the time went. For a batch, whose
@@ -60,7 +68,7 @@ func (j *job) each(ctx context.Context) (modelserver.Timing, error) {
 	}
 	p := &progress{errs: make([]error, len(j.images))}
 	var wg sync.WaitGroup
-	for range min(len(j.images), j.model.backend.config.Workers) {
+	for range min(len(j.images), j.model.backend.cfg.Workers) {
 		wg.Go(func() {
 			for index, ok := p.claim(); ok; index, ok = p.claim() {
 				t, err := j.one(ctx, index)

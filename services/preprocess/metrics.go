@@ -69,7 +69,7 @@ func (m *metrics) decoded(result decode.Result, err error, took time.Duration) {
 // refuse counts an image that gets no tensor.
 func (m *metrics) refuse(err error) {
 	m.refused.WithLabelValues(failure.KindOf(err).String()).Inc()
-	var panicked *decode.Panic
+	var panicked *failure.Panic
 	if errors.As(err, &panicked) {
 		m.panics.Inc()
 	}

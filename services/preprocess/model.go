@@ -15,7 +15,7 @@ import (
 
 // model is one loaded version. It has no state but counters.
 type model struct {
-	backend *backend
+	backend *Backend
 	plan    *plan
 	pending atomic.Int64
 }

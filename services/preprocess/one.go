@@ -22,19 +22,26 @@ func (j *job) one(ctx context.Context, index int) (t modelserver.Timing, err err
 	}
 	defer workers.release()
 	j.started()
+	// A batch's images are on goroutines that nobody else stands around.
+	err = failure.Guard("the backend broke on the image", func() error { return j.work(ctx, index, &t) })
+	return t, err
+}
+
+// work decodes and lays out one image, and tells how long both took.
+func (j *job) work(ctx context.Context, index int, t *modelserver.Timing) error {
 	begin := time.Now()
 	img, err := j.decode(ctx, index)
 	t.ComputeInput = time.Since(begin)
 	if err != nil {
-		return t, err
+		return err
 	}
 	if err := failure.OfContext(ctx); err != nil {
-		return t, err
+		return err
 	}
 	begin = time.Now()
 	err = j.transform(ctx, index, img)
 	t.ComputeInfer = time.Since(begin)
-	return t, err
+	return err
 }
 
 func (j *job) decode(ctx context.Context, index int) (*image.NRGBA, error) {
@@ -59,7 +66,7 @@ func (j *job) transform(ctx context.Context, index int, img *image.NRGBA) error 
 	_, span := b.tracer.Start(ctx, "transform", trace.WithAttributes(attribute.Int("triptych.image.index", index)))
 	defer span.End()
 	begin := time.Now()
-	err := t.Apply(img, j.out[index*t.Bytes():(index+1)*t.Bytes()])
+	err := t.Apply(img, j.part(index))
 	b.metrics.transform.Observe(time.Since(begin).Seconds())
 	if err != nil {
 		b.metrics.refuse(err)

@@ -28,6 +28,9 @@ type plan struct {
 // maxSize bounds what a configuration can ask an image to be resized to.
 const maxSize = 16384
 
+// maxResult bounds the bytes of an answer.
+const maxResult = 1 << 30
+
 func readPlan(cfg *inference.ModelConfig, limits Config) (*plan, error) {
 	if err := checkTensors(cfg); err != nil {
 		return nil, err
@@ -51,6 +54,9 @@ func readPlan(cfg *inference.ModelConfig, limits Config) (*plan, error) {
 	var err error
 	if p.transform, err = transform.New(spec); err != nil {
 		return nil, failure.Prefix("model "+strconv.Quote(cfg.GetName()), err)
+	}
+	if batch := max(int64(cfg.GetMaxBatchSize()), 1); batch > (maxResult-1)/int64(p.transform.Bytes()) {
+		return nil, failure.New(failure.Invalid, "model %q: output %q has dims %s, which takes 1 GiB or more for a batch of %d", cfg.GetName(), p.output, oip.FormatShape(p.shape), batch)
 	}
 	p.filter = spec.Filter
 	return p, nil

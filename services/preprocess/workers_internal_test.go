@@ -1,7 +1,9 @@
 package preprocess
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"os"
 	"testing"
 	"testing/synctest"
@@ -112,5 +114,60 @@ func TestWorkersBoundABatch(t *testing.T) {
 	}
 	if _, err := m.Infer(context.Background(), req); err != nil {
 		t.Error(err)
+	}
+}
+
+// A request that gives up while it waits holds no memory for its answer: that is
+// when there are many of them.
+func TestWhoGivesUpHoldsNoMemory(t *testing.T) {
+	m := newModel(t, DefaultConfig())
+	if err := m.backend.workers.slots.Acquire(t.Context(), int64(m.backend.cfg.Workers)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	j, err := m.begin([][]byte{nil, nil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = j.run(ctx)
+	j.started()
+	if failure.KindOf(err) != failure.Deadline || j.out != nil {
+		t.Errorf("%v with %d bytes, want the deadline and none", err, len(j.out))
+	}
+	if n := m.Pending(); n != 0 || m.backend.workers.waiting.Load() != 0 {
+		t.Errorf("%d requests are still pending", n)
+	}
+}
+
+// A panic of the transform is one request's failure, on whatever goroutine, and
+// the workers are there for the next.
+func TestPanicIsTheRequestsOwn(t *testing.T) {
+	config := DefaultConfig()
+	config.Workers = 2
+	m, req := newModel(t, config), catRequest(t)
+	one := req.RawInputContents[0]
+	whole := m.plan.transform
+	for name, c := range map[string]struct {
+		images int64
+		want   string
+	}{
+		"alone": {1, "the backend broke on the image"},
+		"batch": {4, "image 0: the backend broke on the image"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req.Inputs[0].Shape = []int64{c.images, 1}
+			req.RawInputContents[0] = bytes.Repeat(one, int(c.images))
+			m.plan.transform = nil
+			_, err := m.Infer(t.Context(), req)
+			var panicked *failure.Panic
+			if failure.KindOf(err) != failure.Internal || failure.Message(err) != c.want || !errors.As(err, &panicked) {
+				t.Errorf("got %v, want %q with a panic as its cause", err, c.want)
+			}
+			m.plan.transform = whole
+			if _, err := m.Infer(t.Context(), req); err != nil {
+				t.Errorf("after the panic: %v", err)
+			}
+		})
 	}
 }

@@ -29,6 +29,8 @@ type Part struct {
 	Stop  func(ctx context.Context) error
 	// Failed tells of an end that nobody asked for. May be nil.
 	Failed <-chan error
+	// Door is set for a part that takes in work from outside.
+	Door bool
 }
 
 // Config says how a program ends.
@@ -36,7 +38,7 @@ type Config struct {
 	// DrainDelay is how long everything goes on to serve, no longer ready, after
 	// the end was asked for: load balancers need that long to notice.
 	DrainDelay time.Duration
-	// StopTimeout bounds the stopping of all parts together.
+	// StopTimeout bounds the stopping of all parts together; doors have a share.
 	StopTimeout time.Duration
 }
 
@@ -80,8 +82,9 @@ func New(cfg Config, logger *slog.Logger) *App {
 func (a *App) Draining() bool { return a.draining.Load() }
 
 // Run starts the parts in order, calls started, and waits until ctx ends or a
-// part fails. Then it drains and stops the parts in reverse order. A part that
-// can't start ends the run at once. The end of ctx is no error.
+// part fails. Then it drains and stops the parts: all doors together, then the
+// others in reverse order. A part that can't start ends the run at once. The end
+// of ctx is no error.
 func (a *App) Run(ctx context.Context, started func(), parts ...Part) error {
 	running, err := a.start(ctx, parts)
 	if err == nil {
@@ -144,19 +147,47 @@ func (a *App) drain(parts []Part, failed error) {
 	}
 }
 
-// stop goes on after a part that could not be stopped well: the others still
-// hold ports and requests.
+// doorShare is the part of the stop timeout that doors may use: what lies behind
+// them needs the rest to end in good order.
+const doorShare = 0.8
+
+// stop stops the doors together, for none may take in work while another still
+// finishes what it holds, and then what lies behind them, in reverse. It goes on
+// after a part that could not be stopped well: the others still hold ports and
+// requests.
 func (a *App) stop(ctx context.Context, parts []Part) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.config.StopTimeout)
 	defer cancel()
-	var failed error
+	failed := a.stopDoors(ctx, parts)
 	for _, p := range slices.Backward(parts) {
-		if p.Stop == nil {
-			continue
-		}
-		if err := p.Stop(ctx); err != nil {
-			failed = errors.Join(failed, fmt.Errorf("stop %s: %w", p.Name, err))
+		if !p.Door {
+			failed = errors.Join(failed, p.stop(ctx))
 		}
 	}
 	return failed
+}
+
+func (a *App) stopDoors(ctx context.Context, parts []Part) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(doorShare*float64(a.config.StopTimeout)))
+	defer cancel()
+	ends := make([]error, len(parts))
+	var doors sync.WaitGroup
+	for i, p := range parts {
+		if p.Door {
+			doors.Go(func() { ends[i] = p.stop(ctx) })
+		}
+	}
+	doors.Wait()
+	slices.Reverse(ends)
+	return errors.Join(ends...)
+}
+
+func (p Part) stop(ctx context.Context) error {
+	if p.Stop == nil {
+		return nil
+	}
+	if err := p.Stop(ctx); err != nil {
+		return fmt.Errorf("stop %s: %w", p.Name, err)
+	}
+	return nil
 }

@@ -178,3 +178,23 @@ func TestConfig(t *testing.T) {
 		}
 	}
 }
+
+// Doors stop at the same time, whatever their order, and leave time for what lies
+// behind them.
+func TestDoorsStopTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &journal{begin: time.Now()}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		one, two := j.part("one", 0, nil, time.Hour, nil), j.part("two", 0, nil, 3*time.Second, nil)
+		one.Door, two.Door = true, true
+		var stopped []time.Duration
+		two.Stop = func(context.Context) error { stopped = append(stopped, time.Since(j.begin)); return nil }
+		err := newApp(0, 10*time.Second).Run(ctx, func() {}, j.part("models", 0, nil, time.Second, nil), one, two)
+		j.note("over")
+		check(t, j, err, "stop one: context deadline exceeded", "0s start models", "0s start one", "0s start two", "0s stop one", "8s stop models", "9s over")
+		if diff := cmp.Diff([]time.Duration{0}, stopped); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

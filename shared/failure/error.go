@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -68,12 +69,13 @@ func KindOf(err error) Kind {
 	}
 }
 
-// Message is what the caller may read of err. The text of an error without a
-// Kind is never shown.
+// Message is what the caller may read of err, as UTF-8: it may quote a file or a
+// name that is not, and no answer could carry it. The text of an error without
+// a Kind is never shown.
 func Message(err error) string {
 	var f *Error
 	if errors.As(err, &f) {
-		return f.Message
+		return strings.ToValidUTF8(f.Message, "\uFFFD")
 	}
 	switch KindOf(err) {
 	case Cancelled:

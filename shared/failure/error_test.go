@@ -25,6 +25,7 @@ func TestErrorIsRead(t *testing.T) {
 		"a cause is hidden": {failure.Wrap(secret, failure.NotFound, "no %s", "model"), failure.NotFound, "no model", "no model: password is hunter2", 0},
 		"wrapped by fmt":    {fmt.Errorf("load: %w", failure.New(failure.Conflict, "twice")), failure.Conflict, "twice", "load: twice", 0},
 		"joined":            {errors.Join(secret, failure.New(failure.TooLarge, "big")), failure.TooLarge, "big", "password is hunter2\nbig", 0},
+		"not UTF-8":         {failure.New(failure.Invalid, "field \xff"), failure.Invalid, "field \uFFFD", "field \xff", 0},
 		"no Kind":           {secret, failure.Internal, "internal error", "password is hunter2", 0},
 		"cancelled":         {fmt.Errorf("read: %w", context.Canceled), failure.Cancelled, "the caller has gone", "read: context canceled", 0},
 		"deadline":          {context.DeadlineExceeded, failure.Deadline, "the deadline of the request has passed", "context deadline exceeded", 0},

@@ -46,13 +46,13 @@ func textError(file string, data []byte, err error) error {
 	}
 	m := textPosition.FindStringSubmatch(text)
 	if m == nil {
-		return failure.Wrap(err, failure.Invalid, "%s: %s", file, strings.TrimSpace(text))
+		return failure.New(failure.Invalid, "%s: %s", file, strings.TrimSpace(text))
 	}
 	what := m[3]
 	if field := unknownField.FindStringSubmatch(what); field != nil {
 		what += suggestion(field[1], fieldNames())
 	}
-	return failure.Wrap(err, failure.Invalid, "%s:%s:%s: %s", file, m[1], m[2], what)
+	return failure.New(failure.Invalid, "%s:%s:%s: %s", file, m[1], m[2], what)
 }
 
 // ParseJSON reads the JSON form that Triton's load API takes: snake_case names,

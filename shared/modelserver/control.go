@@ -38,5 +38,5 @@ func (s *Service) mayControl() error {
 	if s.control {
 		return nil
 	}
-	return failure.New(failure.Unavailable, "models can't be loaded or unloaded by request: start with --model-control-mode explicit")
+	return failure.New(failure.Forbidden, "models can't be loaded or unloaded by request: start with --model-control-mode explicit")
 }

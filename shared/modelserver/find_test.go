@@ -196,7 +196,7 @@ func TestServerAnswers(t *testing.T) {
 func TestControl(t *testing.T) {
 	t.Parallel()
 	r, _ := findable(t)
-	for control, kind := range map[bool]failure.Kind{true: 0, false: failure.Unavailable} {
+	for control, kind := range map[bool]failure.Kind{true: 0, false: failure.Forbidden} {
 		s := modelserver.NewService(modelserver.Info{}, r, control)
 		_, err := s.RepositoryModelLoad(t.Context(), &inference.RepositoryModelLoadRequest{ModelName: "m"})
 		if control && failure.KindOf(err) != failure.Invalid { // version 3 is broken

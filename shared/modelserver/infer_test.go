@@ -142,7 +142,7 @@ func TestInferRefuses(t *testing.T) {
 		"batch":          {func(r *inference.ModelInferRequest) { r.Inputs[0].Shape[0] = 5 }, `input "x" has a batch of 5, the model takes 1 to 4`},
 		"unknown output": {func(r *inference.ModelInferRequest) { r.Outputs = outputs("sum", "none") }, `unknown output "none", model "pair" has "sum", "text"`},
 		"output twice":   {func(r *inference.ModelInferRequest) { r.Outputs = outputs("sum", "sum") }, `output "sum" is asked for twice`},
-		"no input":       {func(r *inference.ModelInferRequest) { r.Inputs, r.RawInputContents = nil, nil }, `missing input "x", model "pair" has "x", "more"`},
+		"no input":       {func(r *inference.ModelInferRequest) { r.Inputs, r.RawInputContents = nil, nil }, `missing input "x", model "pair" takes "x", "more"`},
 		"raw count":      {func(r *inference.ModelInferRequest) { r.RawInputContents = append(r.RawInputContents, nil) }, `the request has 1 inputs but 2 raw_input_contents`},
 	}
 	for name, test := range tests {

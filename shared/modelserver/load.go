@@ -21,11 +21,12 @@ func (r *Registry) LoadAll(ctx context.Context) error {
 			return err
 		}
 		if e.Err != nil {
-			r.telemetry.Logger.Warn("model passed over", "model", e.Name, "error", e.Err)
+			// The gateway's index shows why; four services need not all say it.
+			r.telemetry.Logger.Debug("model passed over", "model", e.Name, "error", e.Err)
 		}
 		if r.ours(e) {
 			// The reason is kept with the model and has been logged.
-			_ = r.load(ctx, e)
+			_ = r.load(ctx, ctx, e)
 		}
 	}
 	if err := failure.OfContext(ctx); err != nil {
@@ -39,7 +40,7 @@ func (r *Registry) LoadAll(ctx context.Context) error {
 
 // Load loads a model by name, or loads it again. The old versions serve until
 // all new ones are up; when one fails the old ones stay. Loads wait for each
-// other.
+// other. A load that has begun goes on when its caller has gone.
 func (r *Registry) Load(ctx context.Context, name string) error {
 	e, err := r.repository.Find(name)
 	if err != nil {
@@ -51,7 +52,17 @@ func (r *Registry) Load(ctx context.Context, name string) error {
 	if !r.ours(e) {
 		return failure.New(failure.NotFound, "model %q has the backend %q, which is not served here", name, modelconfig.BackendOf(e.Document.Config))
 	}
-	return r.load(ctx, e)
+	work, done := r.outlast(ctx)
+	defer done()
+	return r.load(ctx, work, e)
+}
+
+// outlast is a context for work that a caller began and that must not be lost
+// when the caller goes away: it ends with the registry.
+func (r *Registry) outlast(ctx context.Context) (work context.Context, done func()) {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(r.open, cancel)
+	return work, func() { stop(); cancel() }
 }
 
 // begin waits for the turn to change the set of models; end gives it back.
@@ -68,7 +79,8 @@ func (r *Registry) begin(ctx context.Context) (end func(), err error) {
 	return func() { <-r.turn }, nil
 }
 
-func (r *Registry) load(ctx context.Context, e Entry) error {
+// load loads under work; ctx bounds what is waited for beside it.
+func (r *Registry) load(ctx, work context.Context, e Entry) error {
 	end, err := r.begin(ctx)
 	if err != nil {
 		return err
@@ -87,7 +99,7 @@ func (r *Registry) load(ctx context.Context, e Entry) error {
 	if !serving {
 		r.put(e.Name, fresh) // nothing to protect: show it loading
 	}
-	err = r.loadVersions(ctx, e, fresh)
+	err = r.loadVersions(work, e, fresh)
 	if err != nil && serving {
 		r.put(e.Name, old.keeping(fresh))
 		return errors.Join(err, retire(ctx, fresh.sorted()))
@@ -154,6 +166,7 @@ func (r *Registry) Unload(ctx context.Context, name string) error {
 // Close takes every model out of service, for good: nothing is loaded after it.
 // It may be called again.
 func (r *Registry) Close(ctx context.Context) error {
+	r.shut() // a load that runs under nobody's context ends
 	end, err := r.begin(ctx)
 	if err != nil {
 		return err

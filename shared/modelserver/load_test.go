@@ -220,6 +220,41 @@ func TestLoadingIsSeen(t *testing.T) {
 	})
 }
 
+// A caller that has no patience does not cost everybody the model: what it began
+// goes on, until the registry is closed.
+func TestLoadOutlivesItsCaller(t *testing.T) {
+	t.Parallel()
+	folder := servertest.Repository(t, map[string]string{"slow/config.pbtxt": doubleConfig})
+	synctest.Test(t, func(t *testing.T) {
+		r := servertest.NewRegistry(t, telemetry.Discard(), []string{folder}, loading(func(ctx context.Context, _ modelserver.Spec) (modelserver.Model, error) {
+			select {
+			case <-time.After(time.Minute):
+				return servertest.Map(func(x float32) float32 { return x }), nil
+			case <-ctx.Done():
+				return nil, failure.OfContext(ctx)
+			}
+		}))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := r.Load(ctx, "slow"); err != nil {
+			t.Errorf("load gives %v", err)
+		}
+		if diff := cmp.Diff([]string{"slow/1 READY"}, index(r)); diff != "" {
+			t.Error(diff)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- r.Load(t.Context(), "slow") }()
+		synctest.Wait()
+		begin := time.Now()
+		if err := r.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; failure.KindOf(err) != failure.Cancelled || time.Since(begin) > time.Second {
+			t.Errorf("a load under way ends with %v after %s", err, time.Since(begin))
+		}
+	})
+}
+
 func TestLoadAllEnds(t *testing.T) {
 	t.Parallel()
 	folder := servertest.Repository(t, map[string]string{"a/config.pbtxt": doubleConfig, "b/config.pbtxt": doubleConfig})

@@ -55,6 +55,10 @@ func (r *Registry) loadVersion(ctx context.Context, e Entry, v *version) error {
 	defer r.generation.Add(1)
 	if err != nil {
 		v.failed(failure.Message(err))
+		if failure.KindOf(err) == failure.Cancelled {
+			v.logger.Info("loading given up")
+			return err
+		}
 		v.logger.Error("model not loaded", "error", err)
 		return err
 	}

@@ -1,6 +1,7 @@
 package modelserver
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"sync"
@@ -21,6 +22,8 @@ type Registry struct {
 
 	turn   chan struct{} // held by the one who changes the set of models
 	closed bool          // guarded by turn
+	open   context.Context
+	shut   context.CancelFunc // ends open: the registry's own lifetime
 
 	mu      sync.RWMutex
 	models  map[string]*model
@@ -37,6 +40,7 @@ func NewRegistry(repository *Repository, tel *telemetry.Telemetry, backends ...B
 		models:     map[string]*model{},
 		turn:       make(chan struct{}, 1),
 	}
+	r.open, r.shut = context.WithCancel(context.Background())
 	for _, b := range backends {
 		r.backends[b.Name()] = b
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"triptych/shared/failure"
 	"triptych/shared/modelconfig"
@@ -64,11 +65,14 @@ func (r *Repository) Scan() ([]Entry, error) {
 	}
 	models := make([]Entry, 0, len(found))
 	for name, directory := range found {
-		if twice[name] {
+		switch {
+		case !utf8.ValidString(name):
+			models = append(models, illegible(name, directory))
+		case twice[name]:
 			models = append(models, conflict(name, directory))
-			continue
+		default:
+			models = append(models, read(name, directory))
 		}
-		models = append(models, read(name, directory))
 	}
 	slices.SortFunc(models, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	return models, nil
@@ -103,6 +107,15 @@ func conflict(name, directory string) Entry {
 	return Entry{Name: name, Directory: directory, Err: failure.New(failure.Conflict, "model %q is in more than one repository", name)}
 }
 
+// illegible is a model whose name no message could carry: with it, the index of
+// all the others would be lost.
+func illegible(name, directory string) Entry {
+	return Entry{
+		Name: strings.ToValidUTF8(name, "\uFFFD"), Directory: directory,
+		Err: failure.New(failure.Invalid, "the name of the folder %q is not UTF-8", name),
+	}
+}
+
 func read(name, directory string) Entry {
 	document, err := modelconfig.Read(directory)
 	if err != nil {
@@ -119,5 +132,5 @@ func hidden(name string) bool {
 // isName tells whether a caller's text can be the name of a model's folder and
 // nothing else.
 func isName(name string) bool {
-	return name != "" && !hidden(name) && !strings.ContainsAny(name, "/\\\x00")
+	return name != "" && utf8.ValidString(name) && !hidden(name) && !strings.ContainsAny(name, "/\\\x00")
 }

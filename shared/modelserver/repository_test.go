@@ -102,14 +102,30 @@ func TestScan(t *testing.T) {
 	}
 }
 
+// A folder whose name no message could carry is shown, and the others stay.
+func TestScanNamesThatAreNotUTF8(t *testing.T) {
+	t.Parallel()
+	r, err := modelserver.NewRepository(servertest.Repository(t, map[string]string{"b\xffd/config.pbtxt": doubleConfig, "good/config.pbtxt": doubleConfig}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := r.Scan()
+	if err != nil || len(entries) != 2 || entries[1].Name != "good" || entries[1].Err != nil {
+		t.Fatalf("Scan gives %+v, %v", entries, err)
+	}
+	if e := entries[0]; e.Name != "b\uFFFDd" || failure.KindOf(e.Err) != failure.Invalid || failure.Message(e.Err) != `the name of the folder "b\xffd" is not UTF-8` {
+		t.Errorf("got %q, %v", e.Name, e.Err)
+	}
+}
+
 func TestFindNames(t *testing.T) {
 	t.Parallel()
-	folder := servertest.Repository(t, map[string]string{"good/config.pbtxt": doubleConfig, ".git/config.pbtxt": doubleConfig, "file": ""})
+	folder := servertest.Repository(t, map[string]string{"good/config.pbtxt": doubleConfig, ".git/config.pbtxt": doubleConfig, "b\xffd/config.pbtxt": doubleConfig, "file": ""})
 	r, err := modelserver.NewRepository(filepath.Join(folder, "good"), folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"", ".", "..", "/", "good/", "../good", "a/../good", ".git", "file", "goo", "good\x00", strings.Repeat("x", 10_000)} {
+	for _, name := range []string{"", ".", "..", "/", "good/", "../good", "a/../good", ".git", "file", "goo", "good\x00", "b\xffd", strings.Repeat("x", 10_000)} {
 		if e, err := r.Find(name); failure.KindOf(err) != failure.NotFound {
 			t.Errorf("Find(%.20q) gives %+v, %v", name, e, err)
 		} else if len(failure.Message(err)) > 300 {

@@ -8,14 +8,6 @@ import (
 	"triptych/shared/failure"
 )
 
-func quote(s string) string {
-	const most = 128
-	if len(s) > most {
-		s = s[:most] + "..."
-	}
-	return strconv.Quote(s)
-}
-
 // Check holds a request with raw contents against a model's configuration:
 // names, datatypes, shapes, the batch, byte counts, and the outputs asked for.
 // It returns the batch size: 1 for a model without a batch dimension. Nothing
@@ -28,12 +20,12 @@ func Check(req *inference.ModelInferRequest, cfg *inference.ModelConfig) (batch 
 	batch = 1
 	for i, in := range req.GetInputs() {
 		if given[in.GetName()] {
-			return 0, failure.New(failure.Invalid, "input %s is given twice", quote(in.GetName()))
+			return 0, failure.New(failure.Invalid, "input %s is given twice", failure.Quote(in.GetName()))
 		}
 		given[in.GetName()] = true
 		want := configInput(cfg, in.GetName())
 		if want == nil {
-			return 0, failure.New(failure.Invalid, "unknown input %s, model %q has %s", quote(in.GetName()), cfg.GetName(), inputNames(cfg))
+			return 0, failure.New(failure.Invalid, "unknown input %s, model %q has %s", failure.Quote(in.GetName()), cfg.GetName(), inputNames(cfg))
 		}
 		if err := checkInput(in, req.GetRawInputContents()[i], want, cfg.GetMaxBatchSize()); err != nil {
 			return 0, err
@@ -41,14 +33,14 @@ func Check(req *inference.ModelInferRequest, cfg *inference.ModelConfig) (batch 
 		if cfg.GetMaxBatchSize() > 0 {
 			n := in.GetShape()[0]
 			if i > 0 && n != batch {
-				return 0, failure.New(failure.Invalid, "input %s has a batch of %d, but input %s has %d", quote(in.GetName()), n, quote(req.GetInputs()[0].GetName()), batch)
+				return 0, failure.New(failure.Invalid, "input %s has a batch of %d, but input %s has %d", failure.Quote(in.GetName()), n, failure.Quote(req.GetInputs()[0].GetName()), batch)
 			}
 			batch = n
 		}
 	}
 	for _, want := range cfg.GetInput() {
 		if !want.GetOptional() && !given[want.GetName()] {
-			return 0, failure.New(failure.Invalid, "missing input %q, model %q has %s", want.GetName(), cfg.GetName(), inputNames(cfg))
+			return 0, failure.New(failure.Invalid, "missing input %q, model %q takes %s", want.GetName(), cfg.GetName(), inputNames(cfg))
 		}
 	}
 	if err := checkOutputs(req, cfg); err != nil {
@@ -66,9 +58,9 @@ func checkRaw(req *inference.ModelInferRequest) error {
 }
 
 func checkInput(in *inference.ModelInferRequest_InferInputTensor, data []byte, want *inference.ModelInput, maxBatch int32) error {
-	name := quote(in.GetName())
+	name := failure.Quote(in.GetName())
 	if dt := Datatype(want.GetDataType()); in.GetDatatype() != dt {
-		return failure.New(failure.Invalid, "input %s has datatype %s, the model wants %s", name, quote(in.GetDatatype()), dt)
+		return failure.New(failure.Invalid, "input %s has datatype %s, the model wants %s", name, failure.Quote(in.GetDatatype()), dt)
 	}
 	n, err := Elements(in.GetShape())
 	if err != nil {
@@ -103,11 +95,11 @@ func checkOutputs(req *inference.ModelInferRequest, cfg *inference.ModelConfig) 
 	asked := make(map[string]bool, len(req.GetOutputs()))
 	for _, out := range req.GetOutputs() {
 		if asked[out.GetName()] {
-			return failure.New(failure.Invalid, "output %s is asked for twice", quote(out.GetName()))
+			return failure.New(failure.Invalid, "output %s is asked for twice", failure.Quote(out.GetName()))
 		}
 		asked[out.GetName()] = true
 		if !hasOutput(cfg, out.GetName()) {
-			return failure.New(failure.Invalid, "unknown output %s, model %q has %s", quote(out.GetName()), cfg.GetName(), outputNames(cfg))
+			return failure.New(failure.Invalid, "unknown output %s, model %q has %s", failure.Quote(out.GetName()), cfg.GetName(), outputNames(cfg))
 		}
 	}
 	return nil
@@ -157,7 +149,7 @@ func Arrange(req *inference.ModelInferRequest, resp *inference.ModelInferRespons
 	for _, want := range req.GetOutputs() {
 		t, ok := Output(resp, want.GetName())
 		if !ok {
-			return failure.New(failure.Internal, "the model gave no output %s", quote(want.GetName()))
+			return failure.New(failure.Internal, "the model gave no output %s", failure.Quote(want.GetName()))
 		}
 		AddOutput(arranged, t)
 	}

@@ -29,7 +29,7 @@ func MakeRaw(req *inference.ModelInferRequest) (typed bool, err error) {
 	for i, in := range req.GetInputs() {
 		data, err := rawContents(in.GetDatatype(), in.GetContents())
 		if err != nil {
-			return false, failure.Prefix("input "+quote(in.GetName()), err)
+			return false, failure.Prefix("input "+failure.Quote(in.GetName()), err)
 		}
 		raw[i] = data
 		in.Contents = nil
@@ -95,7 +95,7 @@ func rawContents(datatype string, c *inference.InferTensorContents) ([]byte, err
 	case "FP16", "BF16":
 		return nil, failure.New(failure.Invalid, "datatype %s has no typed contents, send raw_input_contents", datatype)
 	default:
-		return nil, failure.New(failure.Invalid, "unknown datatype %s", quote(datatype))
+		return nil, failure.New(failure.Invalid, "unknown datatype %s", failure.Quote(datatype))
 	}
 }
 
@@ -141,7 +141,7 @@ func MakeTyped(resp *inference.ModelInferResponse) error {
 		}
 		c, err := typedContents(out.GetDatatype(), out.GetShape(), resp.GetRawOutputContents()[i])
 		if err != nil {
-			return failure.New(failure.Internal, "output %s: %s", quote(out.GetName()), failure.Message(err))
+			return failure.New(failure.Internal, "output %s: %s", failure.Quote(out.GetName()), failure.Message(err))
 		}
 		contents[i] = c
 	}
@@ -158,7 +158,7 @@ func typedContents(datatype string, shape []int64, data []byte) (*inference.Infe
 		return nil, err
 	}
 	if size, err := ByteSize(datatype, shape); datatype != Bytes && (err != nil || size != int64(len(data))) {
-		return nil, failure.New(failure.Internal, "%s of shape %s does not have %d bytes", quote(datatype), FormatShape(shape), len(data))
+		return nil, failure.New(failure.Internal, "%s of shape %s does not have %d bytes", failure.Quote(datatype), FormatShape(shape), len(data))
 	}
 	c := &inference.InferTensorContents{}
 	le := binary.LittleEndian
@@ -190,7 +190,7 @@ func typedContents(datatype string, shape []int64, data []byte) (*inference.Infe
 			return nil, err
 		}
 	default:
-		return nil, failure.New(failure.Internal, "unknown datatype %s", quote(datatype))
+		return nil, failure.New(failure.Internal, "unknown datatype %s", failure.Quote(datatype))
 	}
 	return c, nil
 }

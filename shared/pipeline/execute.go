@@ -2,8 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 
 	"triptych/proto/inference"
 	"triptych/shared/failure"
@@ -109,15 +107,13 @@ func (r *run) ready() []int {
 
 // step calls a step. A panic is its failure: nobody else stands around the
 // goroutine.
-func (r *run) step(ctx context.Context, index int, req *inference.ModelInferRequest) (res result) {
-	defer func() {
-		if p := recover(); p != nil {
-			cause := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-			res = result{step: index, err: failure.Wrap(cause, failure.Internal, "internal error")}
-		}
-	}()
-	resp, err := r.call(ctx, req)
-	return result{index, resp, err}
+func (r *run) step(ctx context.Context, index int, req *inference.ModelInferRequest) result {
+	res := result{step: index}
+	res.err = failure.Guard("internal error", func() (err error) {
+		res.resp, err = r.call(ctx, req)
+		return err
+	})
+	return res
 }
 
 // request is a step's request: tensors of the pool under the step's own names.

@@ -1,6 +1,6 @@
 // Package rpc makes both ends of every gRPC hop, so that they agree: message
-// limits, keepalive, balancing, and what travels in the metadata. It knows
-// nothing of models.
+// limits, keepalive, what is a failure of the connection, and what travels in the
+// metadata. It knows nothing of models.
 package rpc
 
 import (
@@ -20,13 +20,6 @@ const (
 	keepaliveMinimum = keepaliveTime / 2
 )
 
-// A connection is renewed now and then, so that replicas which joined later get
-// their share.
-const (
-	maxConnectionAge      = 5 * time.Minute
-	maxConnectionAgeGrace = time.Minute
-)
-
 // maxConcurrentCalls bounds the calls of one connection; a client waits, until its
 // deadline, to send more.
 const maxConcurrentCalls = 1024
@@ -35,25 +28,38 @@ const maxConcurrentCalls = 1024
 // and a 32 MiB photograph. Both ends have the same limit; neither is unlimited.
 const DefaultMaxMessageBytes = 64 << 20
 
+// DefaultRequestTimeout is ample for a batch on a CPU.
+const DefaultRequestTimeout = 30 * time.Second
+
 // Config is what both ends share.
 type Config struct {
+	// MaxMessageBytes bounds a message on both ends.
 	MaxMessageBytes int
+	// RequestTimeout bounds a request that is served, whatever deadline its caller
+	// set.
+	RequestTimeout time.Duration
 }
 
 var _ config.Section = (*Config)(nil)
 
-// DefaultConfig is the default limit.
-func DefaultConfig() Config { return Config{MaxMessageBytes: DefaultMaxMessageBytes} }
+// DefaultConfig is the default limits.
+func DefaultConfig() Config {
+	return Config{MaxMessageBytes: DefaultMaxMessageBytes, RequestTimeout: DefaultRequestTimeout}
+}
 
 // RegisterFlags implements config.Section.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&c.MaxMessageBytes, "grpc-max-message-bytes", c.MaxMessageBytes, "Largest gRPC message, in and out. The same on every service.")
+	fs.DurationVar(&c.RequestTimeout, "request-timeout", c.RequestTimeout, "The longest that a request may take; a caller may ask for less.")
 }
 
 // Validate implements config.Section.
 func (c *Config) Validate() error {
 	if c.MaxMessageBytes < 1<<20 || c.MaxMessageBytes > 1<<30 {
 		return config.Wrong("grpc-max-message-bytes", "is %d, must be from %d to %d", c.MaxMessageBytes, 1<<20, 1<<30)
+	}
+	if c.RequestTimeout <= 0 {
+		return config.Wrong("request-timeout", "is %s, must be above 0", c.RequestTimeout)
 	}
 	return nil
 }

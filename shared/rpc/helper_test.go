@@ -75,15 +75,14 @@ func stop(t *testing.T, server *rpc.Server) {
 	}
 }
 
-// dial is the client of our own services: of one replica, or of many.
-func dial(t *testing.T, cfg rpc.Config, addresses ...string) inference.GRPCInferenceServiceClient {
+// dial is the client of our own services.
+func dial(t *testing.T, cfg rpc.Config, address string) inference.GRPCInferenceServiceClient {
 	t.Helper()
-	conn, err := rpc.DialReplicas(cfg)
+	conn, err := rpc.Dial(address, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	conn.SetAddresses(addresses...)
 	return inference.NewGRPCInferenceServiceClient(conn)
 }
 

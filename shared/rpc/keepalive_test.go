@@ -15,9 +15,6 @@ func TestKeepaliveMatches(t *testing.T) {
 	if keepaliveTime < 10*time.Second {
 		t.Errorf("clients ping every %s, but gRPC makes that 10 s", keepaliveTime)
 	}
-	if maxConnectionAge <= keepaliveTime {
-		t.Errorf("connections live for %s, less than between two pings", maxConnectionAge)
-	}
 }
 
 // A full batch of the largest usual input fits, with room for the rest.

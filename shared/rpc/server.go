@@ -26,26 +26,27 @@ type Server struct {
 	*grpc.Server
 	port   *app.Port
 	health *health.Server
+	guard  *guard
 }
 
 // NewServer makes a server. It starts as not serving: see SetServing.
 func NewServer(address string, cfg Config, tel *telemetry.Telemetry) *Server {
-	guard := &guard{logger: tel.Logger}
+	guard := &guard{logger: tel.Logger, timeout: cfg.RequestTimeout, ending: make(chan struct{})}
 	s := &Server{
 		Server: grpc.NewServer(
 			grpc.MaxRecvMsgSize(cfg.MaxMessageBytes),
 			grpc.MaxSendMsgSize(cfg.MaxMessageBytes),
 			grpc.MaxConcurrentStreams(maxConcurrentCalls),
 			grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinimum, PermitWithoutStream: true}),
-			grpc.KeepaliveParams(keepalive.ServerParameters{
-				Time: keepaliveTime, Timeout: keepaliveTimeout,
-				MaxConnectionAge: maxConnectionAge, MaxConnectionAgeGrace: maxConnectionAgeGrace,
-			}),
+			// A connection has no greatest age: a stream, or the load of a large model, may
+			// last for as long as it needs.
+			grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 			grpc.StatsHandler(serverTracing(tel)),
 			grpc.UnaryInterceptor(guard.unary),
 			grpc.StreamInterceptor(guard.stream),
 		),
 		health: health.NewServer(),
+		guard:  guard,
 	}
 	s.port = app.NewPort(address, func(l net.Listener) error {
 		if err := s.Serve(l); !errors.Is(err, grpc.ErrServerStopped) {
@@ -71,11 +72,12 @@ func (s *Server) SetServing(serving bool) {
 // Start binds and serves. It can be called once.
 func (s *Server) Start(ctx context.Context) error { return s.port.Start(ctx) }
 
-// Stop finishes the calls that run; when ctx ends it cuts them off. A handler
-// that does not heed its context is left behind. Stop may be called again, and
-// before Start.
+// Stop finishes the calls that run, and of a stream what it holds; when ctx ends
+// it cuts them off. A handler that does not heed its context is left behind. Stop
+// may be called again, and before Start.
 func (s *Server) Stop(ctx context.Context) error {
 	s.health.Shutdown()
+	s.guard.endStreams()
 	graceful := make(chan struct{})
 	go func() {
 		defer close(graceful)
@@ -99,7 +101,7 @@ func (s *Server) Address() string { return s.port.Address() }
 
 // Part is the server as a part of an app.
 func (s *Server) Part(name string) app.Part {
-	return app.Part{Name: name, Start: s.Start, Stop: s.Stop, Failed: s.port.Failed()}
+	return app.Part{Name: name, Start: s.Start, Stop: s.Stop, Failed: s.port.Failed(), Door: true}
 }
 
 // serverTracing makes a server span for each call that works. What a gateway or

@@ -228,9 +228,76 @@ func TestStopFinishesWhatRuns(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	for bytes, ok := range map[int]bool{rpc.DefaultMaxMessageBytes: true, 1 << 20: true, 1 << 30: true, 1<<20 - 1: false, 1<<30 + 1: false, 0: false, -1: false} {
-		cfg := rpc.Config{MaxMessageBytes: bytes}
+		cfg := rpc.DefaultConfig()
+		cfg.MaxMessageBytes = bytes
 		if err := cfg.Validate(); (err == nil) != ok {
 			t.Errorf("%d bytes: %v", bytes, err)
 		}
+	}
+	cfg := rpc.DefaultConfig()
+	cfg.RequestTimeout = 0
+	if err := cfg.Validate(); err == nil || err.Error() != "--request-timeout is 0s, must be above 0" {
+		t.Errorf("no time for requests: %v", err)
+	}
+}
+
+// A caller without a deadline gets the server's; one with less time keeps its own.
+func TestRequestsAreBounded(t *testing.T) {
+	cfg := rpc.DefaultConfig()
+	cfg.RequestTimeout = 50 * time.Millisecond
+	left := make(chan time.Duration, 1)
+	server := start(t, "127.0.0.1:0", cfg, telemetry.Discard(), func(ctx context.Context, _ *request) (*response, error) {
+		deadline, _ := ctx.Deadline()
+		left <- time.Until(deadline)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	client := dial(t, rpc.DefaultConfig(), server.Address())
+	_, err := client.ModelInfer(t.Context(), &request{})
+	if got := failure.KindOf(failure.FromStatus(err, "the server")); got != failure.Deadline {
+		t.Errorf("got %v, want the deadline", err)
+	}
+	if l := <-left; l > cfg.RequestTimeout {
+		t.Errorf("the handler had %s, want %s at most", l, cfg.RequestTimeout)
+	}
+}
+
+// A stream that a client holds open and sends nothing on does not keep the server
+// from stopping; what the stream holds is answered first.
+func TestStopEndsStreams(t *testing.T) {
+	begun, release := make(chan struct{}), make(chan struct{})
+	server := newServer("127.0.0.1:0", rpc.DefaultConfig(), telemetry.Discard(), func(_ context.Context, req *request) (*response, error) {
+		close(begun)
+		<-release
+		return &response{Id: req.GetId()}, nil
+	})
+	if err := server.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	server.SetServing(true)
+	client := dial(t, rpc.DefaultConfig(), server.Address())
+	idle, err := client.ModelStreamInfer(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	busy, err := client.ModelStreamInfer(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := busy.Send(&request{Id: "7"}); err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	time.AfterFunc(50*time.Millisecond, func() { close(release) })
+	begin := time.Now()
+	stop(t, server)
+	if took := time.Since(begin); took > 2*time.Second {
+		t.Errorf("the stop took %s", took)
+	}
+	if resp, err := busy.Recv(); err != nil || resp.GetInferResponse().GetId() != "7" {
+		t.Errorf("the stream that held a request got %v, %v", resp, err)
+	}
+	if _, err := idle.Recv(); err == nil {
+		t.Error("the idle stream goes on")
 	}
 }

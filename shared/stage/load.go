@@ -44,9 +44,7 @@ func (s *Stage) load(ctx context.Context) error {
 
 func (s *Stage) unload(ctx context.Context) error {
 	s.loads.cancel()
-	select {
-	case <-s.loads.done:
-	case <-ctx.Done():
+	if !s.loads.over(ctx) {
 		// A backend that loads can't be interrupted: the end of the process does it.
 		return failure.Wrap(ctx.Err(), failure.Deadline, "a model was still loading")
 	}
@@ -54,4 +52,19 @@ func (s *Stage) unload(ctx context.Context) error {
 		return err // a call may still run on what a backend would give back
 	}
 	return s.closeBackends()
+}
+
+// over waits for the end of the loading and tells whether it came before ctx's.
+func (l loader) over(ctx context.Context) bool {
+	select {
+	case <-l.done:
+		return true
+	default:
+	}
+	select {
+	case <-l.done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }

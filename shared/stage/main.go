@@ -49,6 +49,7 @@ func (c *commands) Validate() error { return nil }
 func Main(p Process, name, summary string, cfg *Config, own config.Section, run func(ctx context.Context, logs io.Writer) error) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	var do commands
 	warnings, err := config.Parse(name, summary, p.Args, p.Environ, p.Stdout, cfg, own, &do)
 	switch {

@@ -30,6 +30,7 @@ type Stage struct {
 	admin  *admin.Server
 	loads  loader
 	extra  []app.Part
+	live   []func() error
 	ready  []func() error
 	closes []io.Closer // backends with something of their own to give back
 }
@@ -42,7 +43,7 @@ func New(ctx context.Context, name string, cfg Config, logs io.Writer) (*Stage, 
 	}
 	s := &Stage{Telemetry: tel, name: name, config: cfg, app: app.New(cfg.App, tel.Logger)}
 	s.grpc = rpc.NewServer(cfg.GRPCAddress, cfg.RPC, tel)
-	s.admin = admin.New(cfg.Admin, admin.Health{Live: func() error { return nil }, Ready: s.Ready}, tel)
+	s.admin = admin.New(cfg.Admin, admin.Health{Live: s.Live, Ready: s.Ready}, tel)
 	return s, nil
 }
 
@@ -88,6 +89,22 @@ func (s *Stage) Add(part app.Part) { s.extra = append(s.extra, part) }
 // Require makes readiness ask check too, beside the models.
 func (s *Stage) Require(check func() error) { s.ready = append(s.ready, check) }
 
+// Watch makes liveness ask check: an error says which loop has stopped turning, and
+// that only a restart can help.
+func (s *Stage) Watch(check func() error) { s.live = append(s.live, check) }
+
+// Live says why the process should be restarted; nil when it should not.
+func (s *Stage) Live() error { return first(s.live) }
+
+func first(checks []func() error) error {
+	for _, check := range checks {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Handle adds a route to the admin port.
 func (s *Stage) Handle(pattern string, handler http.Handler) { s.admin.Handle(pattern, handler) }
 
@@ -102,10 +119,8 @@ func (s *Stage) Ready() error {
 	if s.app.Draining() {
 		return failure.New(failure.Unavailable, "draining")
 	}
-	for _, check := range s.ready {
-		if err := check(); err != nil {
-			return err
-		}
+	if err := first(s.ready); err != nil {
+		return err
 	}
 	return s.Registry.EverReady()
 }

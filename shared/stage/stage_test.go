@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,6 +48,32 @@ func TestPortsOpenBeforeModelsLoad(t *testing.T) {
 	}
 	if backend.models.Load() != 0 || !backend.closed.Load() {
 		t.Errorf("%d models are open, the backend's Close was called: %t", backend.models.Load(), backend.closed.Load())
+	}
+}
+
+// A loop that has stopped turning is no matter of readiness: only a restart helps.
+func TestLiveness(t *testing.T) {
+	s := newStage(t, settings(t), opened())
+	var stuck atomic.Bool
+	s.Watch(func() error {
+		if stuck.Load() {
+			return failure.New(failure.Internal, "discovery stands still")
+		}
+		return nil
+	})
+	r := run(t, s)
+	r.ready(t)
+	if status, body := r.ask(t, "/livez"); status != 200 || body != "ok" {
+		t.Errorf("livez says %d %q", status, body)
+	}
+	stuck.Store(true)
+	if status, body := r.ask(t, "/livez"); status != 503 || body != "discovery stands still" {
+		t.Errorf("livez of a loop that stands still says %d %q", status, body)
+	}
+	r.ready(t)
+	r.end()
+	if err := r.wait(t); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
 	"triptych/shared/telemetry"
@@ -42,6 +45,28 @@ func TestSpansArriveBeforeTheEnd(t *testing.T) {
 	}
 }
 
+// One text that is not UTF-8, such as a caller's path, takes no other span with it.
+func TestTextsThatAreNotUTF8(t *testing.T) {
+	r := startReceiver(t, nil)
+	tel := newTelemetry(t, sending(r.address), &bytes.Buffer{})
+	bad := "a\xffb"
+	_, span := tel.Tracer.Start(t.Context(), "name "+bad, trace.WithAttributes(attribute.String("url.path", bad), attribute.StringSlice("all", []string{"ok", bad})))
+	span.AddEvent("event "+bad, trace.WithAttributes(attribute.String("at", bad)))
+	span.RecordError(errors.New(bad))
+	span.SetStatus(codes.Error, bad)
+	span.End()
+	makeSpans(t, tel, 1)
+	if _, err := shutDown(t, tel, 5*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if n := dropped(t, tel, "export"); n != 0 || len(r.names()) != 2 {
+		t.Errorf("spans %q arrived, %d are counted as dropped", r.names(), n)
+	}
+	if text := fmt.Sprint(r.spans); strings.Count(text, "a\uFFFDb") != 7 {
+		t.Errorf("not every text is there, with its bad byte replaced:\n%s", text)
+	}
+}
+
 // A caller's own decision is followed, whatever the ratio here.
 func TestSampling(t *testing.T) {
 	r := startReceiver(t, nil)
@@ -62,6 +87,24 @@ func TestSampling(t *testing.T) {
 	}
 	if got := r.names(); !slices.Equal(got, []string{"kept"}) {
 		t.Errorf("spans %v arrived, want that of the caller who keeps its trace", got)
+	}
+}
+
+// Without a collector nothing is kept, but there are ids to go by, and a caller's
+// trace goes on.
+func TestIdsWithoutCollector(t *testing.T) {
+	tel := newTelemetry(t, telemetry.DefaultConfig(), &bytes.Buffer{})
+	_, span := tel.Tracer.Start(t.Context(), "root")
+	if c := span.SpanContext(); !c.IsValid() || c.IsSampled() || span.IsRecording() {
+		t.Errorf("the span's context is %v, recording %t", c, span.IsRecording())
+	}
+	caller := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled, Remote: true})
+	_, child := tel.Tracer.Start(trace.ContextWithRemoteSpanContext(t.Context(), caller), "child")
+	if c := child.SpanContext(); c.TraceID() != caller.TraceID() || c.SpanID() == caller.SpanID() {
+		t.Errorf("the caller's trace goes on as %v", c)
+	}
+	if _, err := shutDown(t, tel, 5*time.Second); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -9,7 +9,7 @@ LDFLAGS = -s -w -X triptych/shared/telemetry.version=$(VERSION)
 .PHONY: setup
 setup: ## Install what the build needs: C libraries, ONNX Runtime (once, by checksum)
 	@tools/setup.sh
-	@tools/onnxruntime.sh
+	@tools/onnxruntime.sh >/dev/null # where it lies is found again; what it does is on standard error
 
 .PHONY: build
 build: ## Build every binary into bin/

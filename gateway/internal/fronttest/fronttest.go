@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"log/slog"
 	"net/http"
 	"sync"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"triptych/gateway/admission"
 	"triptych/gateway/front"
 	"triptych/gateway/web"
 	"triptych/proto/inference"
@@ -54,27 +54,40 @@ func (l *Log) String() string {
 	return l.text.String()
 }
 
+// Config is the settings of a front and of the room that it admits to.
+type Config struct {
+	front.Config
+	Room admission.Config
+}
+
 // Start runs a front before server until the test ends.
-func Start(tb testing.TB, server inference.GRPCInferenceServiceServer, configure ...func(*front.Config)) *Server {
+func Start(tb testing.TB, server inference.GRPCInferenceServiceServer, configure ...func(*Config)) *Server {
 	tb.Helper()
 	return StartWith(tb, server, nil, configure...)
 }
 
 // StartWith is Start with further routes.
-func StartWith(tb testing.TB, server inference.GRPCInferenceServiceServer, routes []web.Route, configure ...func(*front.Config)) *Server {
+func StartWith(tb testing.TB, server inference.GRPCInferenceServiceServer, routes []web.Route, configure ...func(*Config)) *Server {
 	tb.Helper()
-	cfg := front.DefaultConfig()
+	cfg := Config{front.DefaultConfig(), admission.DefaultConfig()}
 	cfg.Address = "127.0.0.1:0"
 	for _, c := range configure {
 		c(&cfg)
 	}
-	s := &Server{tb: tb, Log: &Log{}, Spans: tracetest.NewSpanRecorder(), Registry: prometheus.NewRegistry()}
-	provider := trace.NewTracerProvider(trace.WithSpanProcessor(s.Spans))
-	var err error
-	s.Front, err = front.New(cfg, server, &telemetry.Telemetry{
-		Logger: slog.New(slog.NewJSONHandler(s.Log, nil)), Tracer: provider.Tracer("test"), Registry: s.Registry,
-	}, routes...)
+	s := &Server{tb: tb, Log: &Log{}, Spans: tracetest.NewSpanRecorder()}
+	logging := telemetry.DefaultConfig()
+	logging.LogFormat = "json"
+	tel, err := telemetry.New(tb.Context(), "gateway", logging, s.Log)
 	if err != nil {
+		tb.Fatal(err)
+	}
+	tel.Tracer = trace.NewTracerProvider(trace.WithSpanProcessor(s.Spans)).Tracer("test")
+	s.Registry = tel.Registry
+	room, err := admission.New(cfg.Room, tel.Registry)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if s.Front, err = front.New(cfg.Config, server, room, tel, routes...); err != nil {
 		tb.Fatal(err)
 	}
 	if err := s.Front.Start(tb.Context()); err != nil {

@@ -22,14 +22,16 @@ func ReadLabels(directory, name string) ([]string, error) {
 	if !filepath.IsLocal(name) {
 		return nil, failure.New(failure.Invalid, "label_filename %q must be a path inside the model's directory", name)
 	}
-	f, err := os.Open(filepath.Join(directory, name))
+	path := filepath.Join(directory, name)
+	// Asked before it is opened, for to open a pipe waits for its writer.
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, failure.New(failure.Invalid, "label_filename %q is not a regular file", name)
+	}
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, failure.Wrap(err, failure.Invalid, "label_filename %q can't be opened", name)
 	}
 	defer func() { _ = f.Close() }() // only read from
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, failure.Wrap(err, failure.Invalid, "label_filename %q is not a regular file", name)
-	}
 	data, err := io.ReadAll(io.LimitReader(f, maxLabelsBytes+1))
 	if err != nil {
 		return nil, failure.Wrap(err, failure.Invalid, "label_filename %q can't be read", name)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -71,7 +72,11 @@ func TestReadLabelsRefuses(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "huge.txt"), make([]byte, 32<<20+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	tests := []struct{ name, file, want string }{
+		{"pipe", "pipe", "not a regular file"},
 		{"absent", "labels.txt", "can't be opened"},
 		{"folder", "folder", "not a regular file"},
 		{"outside", "../labels.txt", "inside the model's directory"},

@@ -103,6 +103,7 @@ func TestModelWithOtherRowsThanItsBatch(t *testing.T) {
 		"averaged":   {answer([]int64{1, 4}, 16), `output "y" with shape [1,4] for a batch of 2`},
 		"transposed": {answer([]int64{4, 2}, 32), `output "y" with shape [4,2] for a batch of 2`},
 		"scalar":     {answer(nil, 4), `output "y" with shape [] for a batch of 2`},
+		"uncounted":  {answer([]int64{2, 1 << 60}, 32), `output "y" with shape [2,1152921504606846976], which is too large to count`},
 		"too short":  {answer([]int64{2, 4}, 28), `too few bytes for output "y"`},
 		"too long":   {answer([]int64{2, 4}, 36), `4 bytes too many for output "y"`},
 		"broken strings": {func(context.Context, []oip.Tensor) ([]oip.Tensor, error) {
@@ -264,6 +265,9 @@ func TestDrain(t *testing.T) {
 		}
 		synctest.Wait()
 		wantKind(t, (<-b.send(t.Context(), t, request(9, 1, 4))).err, failure.Unavailable)
+		if got := b.counter(t, "triptych_batch_cut_total", "drain"); got != 1 {
+			t.Errorf("%v batches cut by drain", got)
+		}
 		group.Wait()
 		if took := time.Since(begin); took != time.Second {
 			t.Errorf("closed after %s, want after the batch that was held", took)
@@ -272,9 +276,6 @@ func TestDrain(t *testing.T) {
 			if got := <-r; got.err != nil {
 				t.Error(got.err)
 			}
-		}
-		if got := b.counter(t, "triptych_batch_cut_total", "drain"); got != 1 {
-			t.Errorf("%v batches cut by drain", got)
 		}
 		b.Close()
 	})

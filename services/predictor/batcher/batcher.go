@@ -44,7 +44,7 @@ func New(cfg Config, execute Execute, tracer trace.Tracer, metrics *Metrics) (*B
 		cfg:     cfg,
 		execute: execute,
 		tracer:  tracer,
-		metrics: metrics.labelled(cfg.Model, cfg.Version),
+		metrics: metrics.hold(cfg.Model, cfg.Version),
 		lanes:   newLanes(cfg),
 	}
 	b.ready = sync.NewCond(&b.mu)
@@ -78,6 +78,7 @@ func (b *Batcher) Close() {
 	b.mu.Unlock()
 	b.instances.Wait()
 	b.alarm.Stop()
+	b.metrics.release()
 }
 
 // enqueue accepts the request or says why not.

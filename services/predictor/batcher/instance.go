@@ -2,8 +2,11 @@ package batcher
 
 import (
 	"context"
+	"strconv"
 	"time"
 
+	"triptych/proto/inference"
+	"triptych/shared/failure"
 	"triptych/shared/modelserver"
 )
 
@@ -24,9 +27,20 @@ type batch struct {
 	begun   time.Time
 	ctx     context.Context // ends when no member waits any longer
 	cancel  context.CancelFunc
-	// released is closed when no member's memory is read any longer.
+	// released is closed when no member's memory is read any longer. Only the
+	// instance closes it, by release.
 	released chan struct{}
+	free     bool
 	waiting  int // members whose caller still waits; guarded by the batcher's lock
+}
+
+// release lets callers who have gone have their memory back. It may be called
+// more than once.
+func (w *batch) release() {
+	if !w.free {
+		w.free = true
+		close(w.released)
+	}
 }
 
 // instance runs one batch after the other until the batcher is closed and empty.
@@ -97,33 +111,59 @@ func (b *Batcher) dropDead(members []*item, now time.Time) bool {
 	return found
 }
 
-// run executes a batch and answers its members.
+// outcome is what became of a batch.
+type outcome struct {
+	answers []*inference.ModelInferResponse // one for each member, unless the batch failed
+	timing  modelserver.Timing
+}
+
+// run executes a batch and answers its members, whatever happens: an instance
+// that ended here would take the whole process with it.
 func (b *Batcher) run(work *batch, scratch *buffers) {
+	start := time.Now()
+	done := outcome{timing: modelserver.Timing{Batch: work.rows}}
+	err := b.guard(func() error { return b.traced(work, scratch, &done) })
+	work.release()
+	b.measure(work, time.Since(start))
+	done.tell(work.members, err)
+}
+
+func (b *Batcher) guard(f func() error) error {
+	return failure.Guard("model "+strconv.Quote(b.cfg.Model)+" broke while it ran a batch", f)
+}
+
+// traced executes a batch inside its spans.
+func (b *Batcher) traced(work *batch, scratch *buffers, done *outcome) error {
 	b.metrics.batch(work)
 	ctx, spans := b.startSpans(work)
-	timing := modelserver.Timing{Batch: work.rows}
+	err := b.guard(func() error { return b.compute(ctx, work, scratch, done) })
+	spans.end(err)
+	return err
+}
 
+// compute gathers the inputs, runs the model and cuts its answer.
+func (b *Batcher) compute(ctx context.Context, work *batch, scratch *buffers, done *outcome) error {
 	start := time.Now()
 	inputs := work.members[0].inputs
 	if len(work.members) > 1 {
 		inputs = scratch.gather(work)
-		close(work.released)
+		work.release()
 	}
 	gathered := time.Now()
+	done.timing.ComputeInput = gathered.Sub(start)
 	outputs, err := b.execute(ctx, inputs)
-	if len(work.members) == 1 {
-		close(work.released)
-	}
+	work.release()
 	executed := time.Now()
-	answers, err := b.answers(work, outputs, err)
-	timing.ComputeInput = gathered.Sub(start)
-	timing.ComputeInfer = executed.Sub(gathered)
-	timing.ComputeOutput = time.Since(executed)
+	done.timing.ComputeInfer = executed.Sub(gathered)
+	done.answers, err = b.answers(work, outputs, err)
+	done.timing.ComputeOutput = time.Since(executed)
+	return err
+}
 
-	b.measure(work, time.Since(start))
-	spans.end(err)
-	for i, it := range work.members {
-		own := timing
+// tell answers every member. The first one's timing speaks for the batch.
+func (o *outcome) tell(members []*item, err error) {
+	for i, it := range members {
+		own := o.timing
 		own.Queue = it.waited
 		if i == 0 {
 			own.Executions = 1
@@ -132,7 +172,7 @@ func (b *Batcher) run(work *batch, scratch *buffers) {
 			it.finish(nil, own, err)
 			continue
 		}
-		it.finish(answers[i], own, nil)
+		it.finish(o.answers[i], own, nil)
 	}
 }
 

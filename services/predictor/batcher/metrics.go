@@ -3,6 +3,7 @@ package batcher
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -27,7 +28,14 @@ type Metrics struct {
 	size    *prometheus.HistogramVec
 	cuts    *prometheus.CounterVec
 	dropped *prometheus.CounterVec
+
+	mu    sync.Mutex
+	users map[version]int // batchers that count for a version
 }
+
+// version is what the series of a version have in common. While a version is
+// loaded again its old and its new batcher count into the same series.
+type version struct{ model, number string }
 
 // NewMetrics registers the metrics.
 func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
@@ -42,6 +50,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "triptych_queue_dropped_total", Help: "Requests that were refused by or dropped from the queue: full, timeout, cancelled, deadline.",
 		}, []string{"model", "version", "reason"}),
+		users: map[version]int{},
 	}
 	for _, c := range []prometheus.Collector{m.size, m.cuts, m.dropped} {
 		if err := registry.Register(c); err != nil {
@@ -56,19 +65,40 @@ type labelled struct {
 	size    prometheus.Observer
 	cuts    map[string]prometheus.Counter
 	dropped map[string]prometheus.Counter
+	// release drops the series when no other batcher of the version has them.
+	// Only the first call counts.
+	release func()
 }
 
-// labelled makes every series at once, so that a counter is there before the
-// first time it counts.
-func (m *Metrics) labelled(model, version string) *labelled {
-	l := &labelled{size: m.size.WithLabelValues(model, version), cuts: map[string]prometheus.Counter{}, dropped: map[string]prometheus.Counter{}}
+// hold makes every series of a version at once, so that a counter is there
+// before the first time it counts.
+func (m *Metrics) hold(model, number string) *labelled {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v := version{model, number}
+	m.users[v]++
+	l := &labelled{size: m.size.WithLabelValues(model, number), cuts: map[string]prometheus.Counter{}, dropped: map[string]prometheus.Counter{}}
 	for _, reason := range []string{cutFull, cutPreferred, cutDelay, cutIdle, cutDrain} {
-		l.cuts[reason] = m.cuts.WithLabelValues(model, version, reason)
+		l.cuts[reason] = m.cuts.WithLabelValues(model, number, reason)
 	}
 	for _, reason := range []string{dropFull, dropTimeout, dropCancelled, dropDeadline} {
-		l.dropped[reason] = m.dropped.WithLabelValues(model, version, reason)
+		l.dropped[reason] = m.dropped.WithLabelValues(model, number, reason)
 	}
+	l.release = sync.OnceFunc(func() { m.release(v) })
 	return l
+}
+
+func (m *Metrics) release(v version) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.users[v]--; m.users[v] > 0 {
+		return
+	}
+	delete(m.users, v)
+	labels := prometheus.Labels{"model": v.model, "version": v.number}
+	m.size.DeletePartialMatch(labels)
+	m.cuts.DeletePartialMatch(labels)
+	m.dropped.DeletePartialMatch(labels)
 }
 
 func (l *labelled) batch(work *batch) {

@@ -39,6 +39,9 @@ func scatter(out oip.Tensor, work *batch, responses []*inference.ModelInferRespo
 	if len(out.Shape) == 0 || out.Shape[0] != int64(work.rows) {
 		return failure.New(failure.Internal, "the model gave output %q with shape %s for a batch of %d", out.Name, oip.FormatShape(out.Shape), work.rows)
 	}
+	if _, err := oip.ByteSize(out.Datatype, out.Shape); err != nil {
+		return failure.Wrap(err, failure.Internal, "the model gave output %q with shape %s, which is too large to count", out.Name, oip.FormatShape(out.Shape))
+	}
 	rowShape := out.Shape[1:]
 	perRow, err := oip.Elements(rowShape)
 	if err != nil {

@@ -22,16 +22,17 @@ type tensor struct {
 type contract struct {
 	batching        bool
 	inputs, outputs []tensor
+	limit           int64 // bytes that an output must stay below
 }
 
 // agree holds a configuration against a model file.
 func agree(cfg *inference.ModelConfig, g *graph) (*contract, error) {
-	c := &contract{batching: cfg.GetMaxBatchSize() > 0}
+	c := &contract{batching: cfg.GetMaxBatchSize() > 0, limit: maxBytes}
 	for _, in := range cfg.GetInput() {
 		if err := plainInput(cfg, in); err != nil {
 			return nil, err
 		}
-		t, err := agreeOn(cfg, "input", in, in.GetReshape(), g.inputs)
+		t, err := agreeOn(cfg, "input", 1, in, in.GetReshape(), g.inputs)
 		if err != nil {
 			return nil, err
 		}
@@ -46,7 +47,7 @@ func agree(cfg *inference.ModelConfig, g *graph) (*contract, error) {
 		if out.GetIsShapeTensor() {
 			return nil, failure.New(failure.Unsupported, "model %q: output %q: is_shape_tensor is for TensorRT plans", cfg.GetName(), out.GetName())
 		}
-		t, err := agreeOn(cfg, "output", out, out.GetReshape(), g.outputs)
+		t, err := agreeOn(cfg, "output", max(int64(cfg.GetMaxBatchSize()), 1), out, out.GetReshape(), g.outputs)
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +90,8 @@ type configured interface {
 	GetDims() []int64
 }
 
-func agreeOn(cfg *inference.ModelConfig, what string, c configured, reshape *inference.ModelTensorReshape, ports []port) (tensor, error) {
+// agreeOn wants a tensor that the model has and that is affordable in a batch.
+func agreeOn(cfg *inference.ModelConfig, what string, batch int64, c configured, reshape *inference.ModelTensorReshape, ports []port) (tensor, error) {
 	where := fmt.Sprintf("model %q: %s %q", cfg.GetName(), what, c.GetName())
 	p, ok := find(ports, c.GetName())
 	if !ok {
@@ -99,6 +101,11 @@ func agreeOn(cfg *inference.ModelConfig, what string, c configured, reshape *inf
 	t.inner = t.wire
 	if reshape != nil {
 		t.inner = oip.WireShape(cfg.GetMaxBatchSize(), reshape.GetShape())
+	}
+	if err := t.affordable(where, cfg.GetMaxBatchSize() > 0, batch); err != nil {
+		return t, err
+	}
+	if reshape != nil {
 		if _, err := replace(t.wire, t.wire, t.inner); err != nil || fixedElements(t.wire) != fixedElements(t.inner) {
 			return t, failure.New(failure.Invalid, "%s: reshape from %s to %s changes the number of elements", where, oip.FormatShape(t.wire), oip.FormatShape(t.inner))
 		}
@@ -132,15 +139,7 @@ func compatible(want, model []int64) bool {
 // preallocated tells whether the output's shape is known once the batch is, so
 // that the run can write straight into the answer's memory.
 func (t tensor) preallocated(batching bool) bool {
-	if t.datatype == inference.DataType_TYPE_STRING {
-		return false
-	}
-	for i, d := range t.inner {
-		if d < 0 && (!batching || i > 0) {
-			return false
-		}
-	}
-	return len(t.inner) > 0
+	return t.datatype != inference.DataType_TYPE_STRING && len(t.inner) > 0 && !free(t.inner, batching)
 }
 
 func hasTensor(tensors []tensor, name string) bool {

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	ort "github.com/yalue/onnxruntime_go"
+
 	"triptych/proto/inference"
 	"triptych/shared/failure"
 )
@@ -63,6 +65,20 @@ func (d Device) Provider() string {
 	default:
 		return "CPUExecutionProvider"
 	}
+}
+
+// Offers says why the runtime can't use a device that was asked for. That it can
+// is no proof of a GPU that works: only a run is.
+func (l *Library) Offers(d Device) error {
+	if !d.GPU() {
+		return nil
+	}
+	options, err := ort.NewSessionOptions()
+	if err != nil {
+		return failure.Wrap(err, failure.Internal, "the runtime gives no session options")
+	}
+	defer discard(options)
+	return tuning{}.appendProvider(options, &inference.ModelConfig{}, d)
 }
 
 // placement is what a configuration's instance groups ask for.

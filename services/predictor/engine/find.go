@@ -15,9 +15,14 @@ import (
 // remedy ends every message about the library.
 const remedy = `run "make setup", or set TRIPTYCH_ONNXRUNTIME (--onnxruntime) to the path of libonnxruntime.so`
 
+// cacheVariable names the folder that replaces .cache, if it is set.
+const cacheVariable = "TRIPTYCH_CACHE"
+
 // Find gives the path of the ONNX Runtime library: the explicit one if there is
-// one, else the one that tools/onnxruntime.sh has put into the cache folder
-// above the working directory or the executable, else the system's.
+// one, else the one that tools/onnxruntime.sh has put into the cache folder,
+// else the system's. The cache folder is $TRIPTYCH_CACHE when that is set and
+// has the library, else the .cache above the working directory or above the
+// executable.
 func Find(explicit string) (string, error) {
 	if explicit != "" {
 		if info, err := os.Stat(explicit); err != nil || info.IsDir() {
@@ -25,8 +30,13 @@ func Find(explicit string) (string, error) {
 		}
 		return explicit, nil
 	}
+	if cache := os.Getenv(cacheVariable); cache != "" {
+		if file := inCache(cache); file != "" {
+			return file, nil
+		}
+	}
 	for _, folder := range searchFrom() {
-		if file := inCache(folder); file != "" {
+		if file := inCacheAbove(folder); file != "" {
 			return file, nil
 		}
 	}
@@ -35,7 +45,7 @@ func Find(explicit string) (string, error) {
 			return file, nil
 		}
 	}
-	return "", failure.New(failure.Invalid, "the ONNX Runtime library is not there (looked into .cache/onnxruntime, /usr/lib and /usr/local/lib): %s", remedy)
+	return "", failure.New(failure.Invalid, "the ONNX Runtime library is not there (looked into $TRIPTYCH_CACHE/onnxruntime, .cache/onnxruntime, /usr/lib and /usr/local/lib): %s", remedy)
 }
 
 // searchFrom are the folders below which a cache may lie.
@@ -50,13 +60,17 @@ func searchFrom() []string {
 	return folders
 }
 
-// inCache looks for the newest library in the caches of a folder and of those
-// above it.
-func inCache(folder string) string {
+// inCache looks for the newest library in a cache folder.
+func inCache(cache string) string {
 	arch := map[string]string{"amd64": "x64"}[runtime.GOARCH]
 	platform := runtime.GOOS + "-" + cmp.Or(arch, runtime.GOARCH)
+	return newest(filepath.Join(cache, "onnxruntime", "*", platform, "libonnxruntime.so"))
+}
+
+// inCacheAbove looks into the caches of a folder and of those above it.
+func inCacheAbove(folder string) string {
 	for {
-		if file := newest(filepath.Join(folder, ".cache", "onnxruntime", "*", platform, "libonnxruntime.so")); file != "" {
+		if file := inCache(filepath.Join(folder, ".cache")); file != "" {
 			return file
 		}
 		parent := filepath.Dir(folder)

@@ -36,6 +36,8 @@ func modelFile(cfg *inference.ModelConfig, directory string) (string, error) {
 	switch {
 	case err != nil:
 		return "", failure.Wrap(err, failure.Invalid, "model %q: there is no file %s in %s", cfg.GetName(), name, directory)
+	case !info.Mode().IsRegular(): // to open a pipe waits for its writer
+		return "", failure.New(failure.Invalid, "model %q: %s is not a regular file", cfg.GetName(), path)
 	case info.Size() == 0:
 		return "", failure.New(failure.Invalid, "model %q: the file %s is empty", cfg.GetName(), path)
 	}

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -110,6 +111,7 @@ func TestFind(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(below)
+	t.Setenv("TRIPTYCH_CACHE", "")
 
 	t.Run("the newest in the cache above", func(t *testing.T) {
 		got, err := engine.Find("")
@@ -118,6 +120,24 @@ func TestFind(t *testing.T) {
 		}
 		if want := filepath.Join(root, ".cache", "onnxruntime", "1.24.4", platform, "libonnxruntime.so"); got != want {
 			t.Errorf("found %s, want %s", got, want)
+		}
+	})
+	t.Run("TRIPTYCH_CACHE goes first", func(t *testing.T) {
+		moved := filepath.Join(t.TempDir(), "onnxruntime", "1.24.3", platform)
+		if err := os.MkdirAll(moved, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		want := filepath.Join(moved, "libonnxruntime.so")
+		if err := os.WriteFile(want, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("TRIPTYCH_CACHE", filepath.Join(moved, "..", "..", ".."))
+		if got, err := engine.Find(""); err != nil || got != want {
+			t.Errorf("found %s, %v, want %s", got, err, want)
+		}
+		t.Setenv("TRIPTYCH_CACHE", t.TempDir())
+		if got, err := engine.Find(""); err != nil || !strings.HasPrefix(got, root) {
+			t.Errorf("found %s, %v, want one below %s, for the moved cache is empty", got, err, root)
 		}
 	})
 	t.Run("explicit", func(t *testing.T) {

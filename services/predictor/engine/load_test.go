@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"triptych/proto/inference"
@@ -173,6 +174,24 @@ func TestLoadRefusesABrokenFile(t *testing.T) {
 			wantFailure(t, err, failure.Invalid, c.want)
 		})
 	}
+}
+
+// To open a pipe waits for its writer, for ever when there is none.
+func TestPipesAreNotRead(t *testing.T) {
+	directory := t.TempDir()
+	if err := os.Mkdir(filepath.Join(directory, "warmup"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"model.onnx", filepath.Join("warmup", "x.bin")} {
+		if err := syscall.Mkfifo(filepath.Join(directory, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := library(t).Load(t.Context(), config(t, `name: "m" max_batch_size: 4`+fp32), directory, settings())
+	wantFailure(t, err, failure.Invalid, "model.onnx is not a regular file")
+	session := load(t, testModel(t, "identity_fp32", `max_batch_size: 4`+fp32))
+	sample := config(t, `model_warmup [ { name: "f" batch_size: 1 inputs { key: "x" value { data_type: TYPE_FP32 dims: [ 3 ] input_data_file: "x.bin" } } } ]`)
+	wantFailure(t, session.WarmUp(t.Context(), sample, directory), failure.Invalid, "the file warmup/x.bin is not a regular file")
 }
 
 func TestLoadStaysInTheVersionDirectory(t *testing.T) {

@@ -175,7 +175,7 @@ func (t tuning) appendProvider(options *ort.SessionOptions, cfg *inference.Model
 		err = appendCUDA(options, t.provider, d)
 	}
 	if err != nil {
-		return failure.Wrap(err, failure.Invalid, "--device %s: the runtime can't use it: %s", d, plain(err))
+		return failure.New(failure.Invalid, "--device %s: the runtime can't use it: %s", d, plain(err))
 	}
 	return nil
 }

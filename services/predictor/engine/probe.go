@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"triptych/proto/inference"
 	"triptych/shared/failure"
@@ -13,15 +14,14 @@ import (
 // smallest that shows whether the rows of the answer are those of the inputs; a
 // model that passes alone and mixes callers in a batch must never serve.
 //
-// A model with free dimensions is not probed, for nobody knows which sizes it
-// can take: there the check of every batch has to do.
+// Free dimensions are 1. Where the model does not take that, nobody knows which
+// sizes it takes: it is not probed, and the check of every batch has to do.
 func (s *Session) probe(ctx context.Context, maxBatch int64) error {
-	for _, in := range s.contract.inputs {
-		if free(in.wire, s.contract.batching) {
+	if _, err := s.run(ctx, s.zeros(1), true); err != nil {
+		if s.free() && failure.OfContext(ctx) == nil {
+			s.logger.Debug("model not probed", "reason", "it does not take free dimensions of 1", "error", err)
 			return nil
 		}
-	}
-	if _, err := s.run(ctx, s.zeros(1), true); err != nil {
 		return s.probeFailed(ctx, "a run on zeros fails", err)
 	}
 	if maxBatch < 2 {
@@ -67,13 +67,9 @@ func (s *Session) narrow() bool {
 	return false
 }
 
-func free(shape []int64, batching bool) bool {
-	for i, d := range shape {
-		if d < 0 && (!batching || i > 0) {
-			return true
-		}
-	}
-	return false
+// free tells whether an input has a free dimension beside the batch.
+func (s *Session) free() bool {
+	return slices.ContainsFunc(s.contract.inputs, func(in tensor) bool { return free(in.wire, s.contract.batching) })
 }
 
 // zeros are inputs for a batch, all zero. Zero bytes are also the right number
@@ -81,22 +77,17 @@ func free(shape []int64, batching bool) bool {
 func (s *Session) zeros(batch int64) []oip.Tensor {
 	inputs := make([]oip.Tensor, 0, len(s.contract.inputs))
 	for _, in := range s.contract.inputs {
-		shape := concrete(in.wire, batch)
+		shape := smallest(in.wire, s.contract.batching, batch)
 		inputs = append(inputs, oip.Tensor{Name: in.name, Datatype: oip.Datatype(in.datatype), Shape: shape, Data: make([]byte, zeroSize(in.datatype, shape))})
 	}
 	return inputs
 }
 
-// zeroSize is the number of bytes of a tensor of zeros, or of empty strings,
-// which are four bytes of length each.
+// zeroSize is the number of bytes of a tensor of zeros, or of empty strings.
 func zeroSize(t inference.DataType, shape []int64) int64 {
 	n := int64(1)
 	for _, d := range shape {
 		n *= d
 	}
-	size := int64(oip.Size(oip.Datatype(t)))
-	if t == inference.DataType_TYPE_STRING {
-		size = 4
-	}
-	return n * size
+	return n * leastSize(t)
 }

@@ -30,6 +30,7 @@ type Session struct {
 	tuning   tuning
 	device   Device
 	asked    Device
+	logger   *slog.Logger
 	session  *ort.DynamicAdvancedSession
 	close    sync.Once
 }
@@ -56,19 +57,20 @@ func (l *Library) Load(ctx context.Context, cfg *inference.ModelConfig, director
 	if err != nil {
 		return nil, err
 	}
+	logger := settings.Logger.With("model", cfg.GetName())
 	open := func(d Device) (*Session, error) {
 		t, err := tune(cfg, placement{device: d, count: where.count}, settings.IntraOpThreads)
 		if err != nil {
 			return nil, err
 		}
-		s := &Session{model: cfg.GetName(), contract: c, tuning: t, device: d, asked: settings.Device}
+		s := &Session{model: cfg.GetName(), contract: c, tuning: t, device: d, asked: settings.Device, logger: logger}
 		return s, s.open(ctx, cfg, file)
 	}
-	s, err := choose(where.device, open, settings.Logger.With("model", cfg.GetName()))
+	s, err := choose(where.device, open, logger)
 	if err != nil {
 		return nil, err
 	}
-	s.log(settings.Logger)
+	s.log()
 	return s, nil
 }
 
@@ -82,7 +84,7 @@ func choose(d Device, open func(Device) (*Session, error), logger *slog.Logger) 
 	if err == nil {
 		return s, nil
 	}
-	logger.Info("no GPU is used", "device", Auto, "reason", failure.Message(err))
+	logger.Debug("no GPU is used", "device", Auto, "reason", failure.Message(err))
 	return open(Device{Kind: CPU})
 }
 
@@ -117,11 +119,11 @@ func (s *Session) open(ctx context.Context, cfg *inference.ModelConfig, file str
 	return nil
 }
 
-func (s *Session) log(logger *slog.Logger) {
-	logger.Info("model session opened", "model", s.model, "device", s.device.String(), "device_asked", s.asked.String(), "execution_provider", s.device.Provider(),
+func (s *Session) log() {
+	s.logger.Info("model session opened", "device", s.device.String(), "device_asked", s.asked.String(), "execution_provider", s.device.Provider(),
 		"instances", s.tuning.instances, "intra_op_threads", s.tuning.intra, "cores", Cores())
 	for _, key := range s.tuning.ignored {
-		logger.Warn("setting has no effect", "model", s.model, "setting", key)
+		s.logger.Warn("setting has no effect", "setting", key)
 	}
 }
 
@@ -170,7 +172,7 @@ func (s *Session) run(ctx context.Context, inputs []oip.Tensor, preallocate bool
 		}
 	}
 	for _, out := range s.contract.outputs {
-		if err := v.output(out, batch, preallocate && out.preallocated(s.contract.batching)); err != nil {
+		if err := v.output(s.contract, out, batch, preallocate && out.preallocated(s.contract.batching)); err != nil {
 			return nil, err
 		}
 	}
@@ -200,11 +202,14 @@ func (s *Session) runValues(ctx context.Context, v *values) error {
 		// An error here means that the run goes on to its end.
 		_ = options.Terminate()
 	})
-	err = s.session.RunWithOptions(v.in, v.out, options)
-	if !release() {
-		<-stopped
-	}
-	return s.failed(ctx, err)
+	// Deferred, for the options must not be freed under Terminate when the
+	// binding panics.
+	defer func() {
+		if !release() {
+			<-stopped
+		}
+	}()
+	return s.failed(ctx, s.session.RunWithOptions(v.in, v.out, options))
 }
 
 // failed classifies the error of a run. What the runtime says is for logs.

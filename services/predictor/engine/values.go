@@ -55,7 +55,7 @@ func (v *values) input(want tensor, in oip.Tensor) error {
 
 // output adds a place for a tensor: memory of our own that will be the answer's,
 // or nothing, for the runtime to allocate.
-func (v *values) output(want tensor, batch int64, preallocate bool) error {
+func (v *values) output(c *contract, want tensor, batch int64, preallocate bool) error {
 	if !preallocate {
 		v.out, v.memory = append(v.out, nil), append(v.memory, nil)
 		return nil
@@ -63,6 +63,9 @@ func (v *values) output(want tensor, batch int64, preallocate bool) error {
 	shape := concrete(want.inner, batch)
 	size, err := oip.ByteSize(oip.Datatype(want.datatype), shape)
 	if err != nil {
+		return err
+	}
+	if err := c.affordable(want.name, size); err != nil {
 		return err
 	}
 	data := make([]byte, size)
@@ -149,6 +152,9 @@ func (v *values) results(c *contract) ([]oip.Tensor, error) {
 		if data == nil {
 			if data, err = contents(v.out[i]); err != nil {
 				return nil, failure.Prefix(fmt.Sprintf("output %q", want.name), err)
+			}
+			if err := c.affordable(want.name, int64(len(data))); err != nil {
+				return nil, err
 			}
 		}
 		outputs = append(outputs, oip.Tensor{Name: want.name, Datatype: oip.Datatype(want.datatype), Shape: shape, Data: data})

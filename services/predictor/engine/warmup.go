@@ -56,8 +56,8 @@ func (s *Session) sample(sample *inference.ModelWarmup, directory string) ([]oip
 }
 
 func sampleData(given *inference.ModelWarmup_Input, t inference.DataType, shape []int64, directory string) ([]byte, error) {
-	if _, err := oip.ByteSize(oip.Datatype(t), shape); err != nil {
-		return nil, err
+	if n, err := oip.Elements(shape); err != nil || n > (maxBytes-1)/leastSize(t) {
+		return nil, failure.Wrap(err, failure.Invalid, "%s takes 1 GiB or more", describe(t, shape))
 	}
 	size := zeroSize(t, shape)
 	switch given.GetInputDataType().(type) {
@@ -79,7 +79,11 @@ func sampleFile(name string, t inference.DataType, size int64, directory string)
 	if !filepath.IsLocal(name) {
 		return nil, failure.New(failure.Invalid, "the file %q leaves the folder warmup", name)
 	}
-	data, err := os.ReadFile(filepath.Join(directory, "warmup", name))
+	path := filepath.Join(directory, "warmup", name)
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // to open a pipe waits for its writer
+		return nil, failure.New(failure.Invalid, "the file warmup/%s is not a regular file", name)
+	}
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, failure.Wrap(err, failure.Invalid, "the file warmup/%s can't be read", name)
 	}

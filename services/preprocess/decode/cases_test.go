@@ -110,7 +110,7 @@ func TestTruncatedFiles(t *testing.T) {
 			data := read(t, "cases", "images", file)
 			for n := 0; n < len(data); n += 1 + len(data)/97 {
 				_, err := decode.Decode(data[:n], options())
-				var panicked *decode.Panic
+				var panicked *failure.Panic
 				if errors.As(err, &panicked) {
 					t.Fatalf("%d bytes: %v", n, err)
 				}

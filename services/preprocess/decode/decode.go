@@ -51,7 +51,7 @@ type codec struct {
 }
 
 // Decode reads one image. Safe for concurrent use. A panic inside a decoder
-// becomes a broken image whose cause is a *Panic.
+// becomes a broken image whose cause is a *failure.Panic.
 func Decode(data []byte, opts Options) (result Result, err error) {
 	defer recoverInto(&result, &err)
 	if err := opts.Limits.checkBytes(len(data)); err != nil {

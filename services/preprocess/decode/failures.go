@@ -2,27 +2,18 @@ package decode
 
 import (
 	"errors"
-	"fmt"
 	"io"
-	"runtime/debug"
 	"strings"
+
+	"triptych/shared/failure"
 )
-
-// Panic is the cause of a failure when a decoder panicked.
-type Panic struct {
-	Value any
-	Stack []byte
-}
-
-// Error shows what the decoder panicked with and where.
-func (p *Panic) Error() string { return fmt.Sprintf("decoder panicked: %v\n%s", p.Value, p.Stack) }
 
 // recoverInto turns a panic of a decoder into a broken image: the file is what
 // made it panic. It runs in the decoder's own goroutine, deferred.
 func recoverInto(result *Result, err *error) {
 	if v := recover(); v != nil {
 		result.Image = nil
-		*err = broken(&Panic{Value: v, Stack: debug.Stack()}, result.Format, "corrupt")
+		*err = broken(failure.Panicked(v), result.Format, "corrupt")
 	}
 }
 

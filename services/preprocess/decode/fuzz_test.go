@@ -26,7 +26,7 @@ func FuzzDecode(f *testing.F) {
 	limits := decode.Limits{Bytes: 1 << 16, Pixels: 1 << 18, Side: 1 << 12}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, err := decode.Decode(data, decode.Options{Limits: limits})
-		var panicked *decode.Panic
+		var panicked *failure.Panic
 		if errors.As(err, &panicked) {
 			t.Fatal(err)
 		}

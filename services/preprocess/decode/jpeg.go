@@ -131,20 +131,22 @@ func (f *jpegFrame) feature() string {
 	return ""
 }
 
-// memory is the pixels and what a decoder keeps: for a progressive file all
-// coefficients, 2 bytes each, at the component's own resolution.
+// memory is the pixels of the result and what the decoder keeps beside them, at
+// each component's own resolution: its samples, and for a progressive file all
+// of its coefficients.
 func (f *jpegFrame) memory() int64 {
 	pixels := int64(f.width) * int64(f.height)
-	total := 4 * pixels
-	if f.marker != markerSOF2 && f.marker != markerSOFA {
-		return total
+	kept := int64(jpegSampleBytes)
+	if f.marker == markerSOF2 || f.marker == markerSOFA {
+		kept += jpegCoefficientBytes
 	}
 	hmax, vmax := 1, 1
 	for _, c := range f.components {
 		hmax, vmax = max(hmax, c.h), max(vmax, c.v)
 	}
+	total := 4 * pixels
 	for _, c := range f.components {
-		total += 2 * pixels * int64(c.h*c.v) / int64(hmax*vmax)
+		total += kept * pixels * int64(c.h*c.v) / int64(hmax*vmax)
 	}
 	return total
 }

@@ -13,6 +13,12 @@ import (
 // JPEGDecoder names what decodes JPEG in this build.
 const JPEGDecoder = "image/jpeg"
 
+// What image/jpeg keeps: whole planes of samples, and coefficients as int32.
+const (
+	jpegSampleBytes      = 1
+	jpegCoefficientBytes = 4
+)
+
 // decodeJPEG decodes by Go's own decoder, for builds without C libraries. It
 // reads fewer files than libjpeg-turbo does, and its pixels differ a little.
 func decodeJPEG(data []byte, width, height int) (*image.NRGBA, error) {

@@ -17,6 +17,13 @@ import (
 // JPEGDecoder names what decodes JPEG in this build.
 const JPEGDecoder = "libjpeg-turbo"
 
+// What libjpeg-turbo keeps: samples of a few rows only, and coefficients as
+// int16.
+const (
+	jpegSampleBytes      = 0
+	jpegCoefficientBytes = 2
+)
+
 // decodeJPEG decodes by libjpeg-turbo, with the settings that Pillow uses: exact
 // integer DCT and smooth upsampling of chroma.
 func decodeJPEG(data []byte, width, height int) (*image.NRGBA, error) {

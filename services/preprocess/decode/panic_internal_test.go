@@ -20,7 +20,7 @@ func TestPanicBecomesABrokenImage(t *testing.T) {
 		return result, nil
 	}
 	_, err := fall()
-	var panicked *Panic
+	var panicked *failure.Panic
 	if failure.KindOf(err) != failure.BrokenImage || !errors.As(err, &panicked) || len(panicked.Stack) == 0 {
 		t.Fatalf("got %v, want a broken image that is caused by a panic", err)
 	}

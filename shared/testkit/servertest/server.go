@@ -94,7 +94,7 @@ func NewRegistry(tb testing.TB, tel *telemetry.Telemetry, folders []string, back
 // Client is a connection to an address, which ends with the test.
 func Client(tb testing.TB, address string) inference.GRPCInferenceServiceClient {
 	tb.Helper()
-	conn, err := rpc.DialAddress(address, rpc.DefaultConfig())
+	conn, err := rpc.Dial(address, rpc.DefaultConfig())
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -61,15 +61,21 @@ def batches():
     save("reduce_batch", [helper.make_node("ReduceMean", ["x"], ["y"], axes=[0], keepdims=1)],
          [tensor("x", fp32, ["n", 3])], [tensor("y", fp32, ["m", 3])])
     # The shape comes as data, so that no shape inference can see the 1.
-    save("hidden_reshape", [
-        helper.make_node("Shape", ["x"], ["dims"]),
-        helper.make_node("Mul", ["dims", "mask"], ["masked"]),
-        helper.make_node("Add", ["masked", "one"], ["wanted"]),
-        helper.make_node("Reshape", ["x", "wanted"], ["y"]),
-    ], [tensor("x", fp32, ["n", 4])], [tensor("y", fp32, ["m", "k"])],
-         [constant("mask", TensorProto.INT64, [0, 0]), constant("one", TensorProto.INT64, [1, -1])])
+    # In free_reshape the other dimension is free too.
+    for name, width in {"hidden_reshape": 4, "free_reshape": "w"}.items():
+        save(name, [
+            helper.make_node("Shape", ["x"], ["dims"]),
+            helper.make_node("Mul", ["dims", "mask"], ["masked"]),
+            helper.make_node("Add", ["masked", "one"], ["wanted"]),
+            helper.make_node("Reshape", ["x", "wanted"], ["y"]),
+        ], [tensor("x", fp32, ["n", width])], [tensor("y", fp32, ["m", "k"])],
+             [constant("mask", TensorProto.INT64, [0, 0]), constant("one", TensorProto.INT64, [1, -1])])
     save("batch_last", [helper.make_node("Transpose", ["x"], ["y"], perm=[1, 0])],
          [tensor("x", fp32, ["n", 1000])], [tensor("y", fp32, [1000, "n"])])
+    # A width of 1, which a probe would give it, is not taken.
+    save("fours", [helper.make_node("Reshape", ["x", "wanted"], ["y"])],
+         [tensor("x", fp32, ["n", "w"])], [tensor("y", fp32, ["n", "k", 4])],
+         [constant("wanted", TensorProto.INT64, [0, -1, 4])])
 
 
 def shapes():
