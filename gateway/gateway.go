@@ -74,6 +74,7 @@ func (g *Gateway) join(common stage.Config, cfg Config) error {
 		return err
 	}
 	g.stage.Require(g.fleet.Settled)
+	g.stage.Watch(g.fleet.Live)
 	g.stage.Add(g.fleet.Part())
 	g.stage.Add(g.front.Part("HTTP port"))
 	return nil

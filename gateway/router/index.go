@@ -38,7 +38,7 @@ func (r *Router) index() ([]*inference.RepositoryIndexResponse_ModelIndex, error
 			index = append(index, m)
 		}
 	}
-	entries, err := r.repository.Scan()
+	entries, err := r.listing.all()
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,8 @@ func (r *Router) unclaimed(e modelserver.Entry) string {
 }
 
 // isEnsemble tells whether the repository has an ensemble of this name, which the
-// gateway can load though it does not know it yet.
+// gateway can load though it does not know it yet. Whoever loads a model may have
+// written it just now, so the disk is read.
 func (r *Router) isEnsemble(name string) bool {
 	e, err := r.repository.Find(name)
 	return err == nil && e.Err == nil && modelconfig.BackendOf(e.Document.Config) == modelconfig.EnsemblePlatform

@@ -23,6 +23,7 @@ type Router struct {
 	inference.UnimplementedGRPCInferenceServiceServer
 	fleet      *upstream.Fleet
 	repository *modelserver.Repository
+	listing    *listing
 	tracer     trace.Tracer
 	// The gateway's own models, which Use sets.
 	service  *modelserver.Service
@@ -37,7 +38,7 @@ var (
 // New makes a router over the upstreams. The repository tells it of models that
 // nobody claims.
 func New(fleet *upstream.Fleet, repository *modelserver.Repository, tel *telemetry.Telemetry) *Router {
-	return &Router{fleet: fleet, repository: repository, tracer: tel.Tracer}
+	return &Router{fleet: fleet, repository: repository, listing: newListing(repository.Scan), tracer: tel.Tracer}
 }
 
 // Use gives the router the gateway's own models, whose steps it runs in turn.
@@ -54,8 +55,11 @@ func (r *Router) unknown(name string) error {
 	if r.fleet.Catalog().Has(name) {
 		return nil
 	}
-	entry, err := r.repository.Find(name)
-	if err != nil {
+	entry, found, err := r.listing.find(name)
+	switch {
+	case err != nil:
+		return err
+	case !found:
 		return failure.New(failure.NotFound, "unknown model %q", modelserver.Shorten(name))
 	}
 	return failure.New(failure.Unavailable, "model %q is not ready: %s", name, r.unclaimed(entry))

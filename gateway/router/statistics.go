@@ -30,7 +30,7 @@ func (r *Router) ModelStatistics(ctx context.Context, req *inference.ModelStatis
 		}
 		sum.add(own.GetModelStats())
 	}
-	err := r.fleet.Each(name, false, func(c client) error {
+	err := r.fleet.AskEach(ctx, name, func(ctx context.Context, c client) error {
 		resp, err := c.ModelStatistics(ctx, req)
 		sum.add(resp.GetModelStats())
 		return err

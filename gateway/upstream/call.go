@@ -2,127 +2,74 @@ package upstream
 
 import (
 	"context"
-	"math/rand/v2"
-	"sync"
+	"errors"
 
 	"triptych/proto/inference"
 	"triptych/shared/failure"
-	"triptych/shared/modelserver"
+	"triptych/shared/rpc"
 )
 
-// candidates are the pools that serve a model, the one to try first in front:
-// that with the fewest calls running, any of them when there are several. (Taking
-// turns would not do: the steps of an ensemble keep step with the turns.)
-func (f *Fleet) candidates(name, version string) ([]*pool, error) {
+// try makes a call at a replica, and once more at another when the first surely
+// did not begin it: when nothing was sent, as with a connection that is refused,
+// or when the replica itself said that it is not ready, or that it does not have
+// what it had a moment ago. A call that was cut while a replica may have run it is
+// never made again, whatever it did to the replica it would do to the next. (What a
+// server says that it has not looked at, gRPC sends again by itself.) The peer is
+// the upstream that was asked last.
+func (f *Fleet) try(ctx context.Context, name, version string, call func(client inference.GRPCInferenceServiceClient) error) (peer string, err error) {
 	c := f.Catalog()
-	pools := c.pools(name, version)
-	if len(pools) == 0 {
+	replicas, ready := c.replicas(name, version)
+	if len(replicas) == 0 {
 		_, err := c.Config(name, version)
-		return nil, err
-	}
-	if len(pools) == 1 {
-		return pools, nil
-	}
-	first := rand.IntN(len(pools))
-	order := make([]*pool, 0, len(pools))
-	order = append(append(order, pools[first:]...), pools[:first]...)
-	least := 0
-	for i, p := range order {
-		if p.calls.Load() < order[least].calls.Load() {
-			least = i
-		}
-	}
-	order[0], order[least] = order[least], order[0]
-	return order, nil
-}
-
-// try makes a call at the first upstream that is available: neither running a
-// model nor a question changes anything, so another may be asked after it. The
-// peer is the one that was asked last.
-func (f *Fleet) try(ctx context.Context, name, version string, call func(*pool) error) (peer string, err error) {
-	pools, err := f.candidates(name, version)
-	if err != nil {
 		return "", err
 	}
-	for _, p := range pools {
-		peer, err = p.name, failure.FromStatus(call(p), p.name)
-		if failure.KindOf(err) != failure.Unavailable || ctx.Err() != nil {
-			break
-		}
+	first := pick(replicas, nil)
+	peer, err = first.pool.name, first.run(call)
+	if err == nil || ctx.Err() != nil || !refused(err, ready) {
+		return peer, err
+	}
+	if second := pick(replicas, first); second != nil {
+		peer, err = second.pool.name, second.run(call)
 	}
 	return peer, err
 }
 
-// Infer runs a request where its model is served. The peer is the upstream that
-// was asked, for traces.
+// refused tells whether a call was surely not begun. A replica's own words have no
+// cause. That it does not know the model counts for one that was said to have it
+// ready.
+func refused(err error, ready bool) bool {
+	if rpc.Unsent(err) {
+		return failure.KindOf(err) == failure.Unavailable
+	}
+	var f *failure.Error
+	if !errors.As(err, &f) || f.Cause != nil {
+		return false
+	}
+	return f.Kind == failure.Unavailable || (ready && f.Kind == failure.NotFound)
+}
+
+// run makes a call at this replica, and counts it while it runs.
+func (r *replica) run(call func(client inference.GRPCInferenceServiceClient) error) error {
+	r.calls.Add(1)
+	defer r.calls.Add(-1)
+	return failure.FromStatus(call(r.client), r.pool.name)
+}
+
+// Infer runs a request at a replica that has its model ready, of whichever
+// upstream. The peer is the upstream that was asked, for traces.
 func (f *Fleet) Infer(ctx context.Context, req *inference.ModelInferRequest) (resp *inference.ModelInferResponse, peer string, err error) {
-	peer, err = f.try(ctx, req.GetModelName(), req.GetModelVersion(), func(p *pool) (err error) {
-		p.calls.Add(1)
-		defer p.calls.Add(-1)
-		resp, err = p.client.ModelInfer(ctx, req)
+	peer, err = f.try(ctx, req.GetModelName(), req.GetModelVersion(), func(c inference.GRPCInferenceServiceClient) (err error) {
+		resp, err = c.ModelInfer(ctx, req)
 		return err
 	})
 	return resp, peer, err
 }
 
-// Ask runs a question about a model at an upstream that claims it.
+// Ask runs a question about a model at a replica that claims it.
 func Ask[Req, Resp any](ctx context.Context, f *Fleet, name, version string, req Req, ask func(inference.GRPCInferenceServiceClient, context.Context, Req) (Resp, error)) (resp Resp, err error) {
-	_, err = f.try(ctx, name, version, func(p *pool) (err error) {
-		resp, err = ask(p.client, ctx, req)
+	_, err = f.try(ctx, name, version, func(c inference.GRPCInferenceServiceClient) (err error) {
+		resp, err = ask(c, ctx, req)
 		return err
 	})
 	return resp, err
-}
-
-// Each runs a question or an order at every replica of every upstream that claims
-// a model, side by side; at all upstreams when none claims it, or for no name. A
-// failure is returned when no replica succeeded or, with all, when any failed: that
-// which tells most.
-func (f *Fleet) Each(name string, all bool, run func(client inference.GRPCInferenceServiceClient) error) error {
-	var outcome outcome
-	var running sync.WaitGroup
-	for _, p := range f.claiming(name) {
-		members := p.members()
-		if len(members) == 0 {
-			outcome.add(failure.New(failure.Unavailable, "%s is not available", p.name))
-		}
-		for _, r := range members {
-			running.Go(func() { outcome.add(failure.FromStatus(run(r.client), p.name)) })
-		}
-	}
-	running.Wait()
-	switch {
-	case outcome.succeeded && !all:
-		return nil
-	case !outcome.succeeded && outcome.failed == nil && name != "":
-		return failure.New(failure.Unavailable, "there is no upstream to ask about model %q", modelserver.Shorten(name))
-	}
-	return outcome.failed
-}
-
-// claiming are the pools that claim a model; all when nobody does, or for no name.
-func (f *Fleet) claiming(name string) []*pool {
-	if pools := f.Catalog().claiming(name); len(pools) > 0 {
-		return pools
-	}
-	return f.pools
-}
-
-// outcome joins what many replicas answered.
-type outcome struct {
-	mu        sync.Mutex
-	succeeded bool
-	failed    error
-}
-
-// add prefers, among failures, those of somebody who knows the model.
-func (o *outcome) add(err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	switch {
-	case err == nil:
-		o.succeeded = true
-	case o.failed == nil, failure.KindOf(o.failed) == failure.NotFound:
-		o.failed = err
-	}
 }

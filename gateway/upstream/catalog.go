@@ -28,8 +28,8 @@ type served struct {
 	state  modelserver.State
 	reason string
 	config *inference.ModelConfig
-	pools  []*pool // that claim it
-	ready  []*pool // that can serve it now
+	claim  []*replica // that have it in any state
+	ready  []*replica // that can serve it now
 }
 
 func newCatalog(answers []answer) *Catalog {
@@ -49,17 +49,18 @@ func newCatalog(answers []answer) *Catalog {
 
 func (c *Catalog) addAll(a answer, wanted func(report) bool) {
 	for _, r := range a.reports {
+		if !wanted(r) {
+			continue
+		}
 		for _, m := range r.index {
-			if wanted(r) {
-				c.add(a.pool, r, m)
-			}
+			c.add(r, m)
 		}
 	}
 }
 
 // add joins one replica's word to what the others said: one that is ready makes
 // the version ready.
-func (c *Catalog) add(p *pool, r report, m *inference.RepositoryIndexResponse_ModelIndex) {
+func (c *Catalog) add(r report, m *inference.RepositoryIndexResponse_ModelIndex) {
 	versions := c.models[m.GetName()]
 	if versions == nil {
 		versions = map[string]*served{}
@@ -70,16 +71,14 @@ func (c *Catalog) add(p *pool, r report, m *inference.RepositoryIndexResponse_Mo
 		s = &served{}
 		versions[m.GetVersion()] = s
 	}
-	if !slices.Contains(s.pools, p) {
-		s.pools = append(s.pools, p)
-	}
 	state, reason := modelserver.State(m.GetState()), m.GetReason()
 	if r.err != nil {
 		state, reason = modelserver.Unavailable, failure.Message(r.err)
 	}
 	ready := state == modelserver.Ready
-	if ready && !slices.Contains(s.ready, p) {
-		s.ready = append(s.ready, p)
+	s.claim = once(s.claim, r.replica)
+	if ready {
+		s.ready = once(s.ready, r.replica)
 	}
 	if s.state == "" || (ready && s.state != modelserver.Ready) {
 		s.state, s.reason = state, reason
@@ -87,6 +86,14 @@ func (c *Catalog) add(p *pool, r report, m *inference.RepositoryIndexResponse_Mo
 	if s.config == nil && ready {
 		s.config = r.configs[key{m.GetName(), m.GetVersion()}]
 	}
+}
+
+// once adds a replica whose turn it is, though its index may name a version twice.
+func once(replicas []*replica, r *replica) []*replica {
+	if n := len(replicas); n > 0 && replicas[n-1] == r {
+		return replicas
+	}
+	return append(replicas, r)
 }
 
 // Has tells whether an upstream claims the model.
@@ -112,10 +119,13 @@ func (c *Catalog) Config(name, version string) (*inference.ModelConfig, error) {
 }
 
 func because(s *served) string {
-	if s.reason == "" {
-		return "it is " + string(s.state)
+	switch {
+	case s.reason != "":
+		return s.reason
+	case s.state == modelserver.Ready:
+		return "its configuration is not known yet"
 	}
-	return s.reason
+	return "it is " + string(s.state)
 }
 
 func ofVersion(version string) string {
@@ -162,43 +172,48 @@ func (c *Catalog) Index() []*inference.RepositoryIndexResponse_ModelIndex {
 	return index
 }
 
-// claiming are the pools that claim a model in any state.
+// claiming are the pools with a replica that has a model in any state.
 func (c *Catalog) claiming(name string) []*pool {
-	return join(c.models[name], func(s *served) []*pool { return s.pools })
+	var pools []*pool
+	for _, r := range join(c.models[name], func(s *served) []*replica { return s.claim }) {
+		if !slices.Contains(pools, r.pool) {
+			pools = append(pools, r.pool)
+		}
+	}
+	return pools
 }
 
-// pools are where a call can go: where the version is ready now or, since
-// the catalog may be a moment old, where it is claimed.
-func (c *Catalog) pools(name, version string) []*pool {
+// replicas are where a call can go, over all pools: where the version is ready now
+// or, since the catalog may be a moment old, where it is claimed.
+func (c *Catalog) replicas(name, version string) (replicas []*replica, ready bool) {
 	versions := c.models[name]
 	if version == "" {
 		version = latest(versions)
 	}
 	if s := versions[version]; s != nil {
-		return preferred(s)
+		return preferred(s), len(s.ready) > 0
 	}
 	// Not known by this number: whoever claims the model says so best.
-	return join(versions, preferred)
+	return join(versions, preferred), false
 }
 
-func preferred(s *served) []*pool {
+func preferred(s *served) []*replica {
 	if len(s.ready) > 0 {
 		return s.ready
 	}
-	return s.pools
+	return s.claim
 }
 
-// join is every pool that pick gives for a version, once, by name.
-func join(versions map[string]*served, pick func(*served) []*pool) []*pool {
-	var all []*pool
+// join is every replica that pick gives for a version, once, in any order.
+func join(versions map[string]*served, pick func(*served) []*replica) []*replica {
+	var all []*replica
 	for _, s := range versions {
-		for _, p := range pick(s) {
-			if !slices.Contains(all, p) {
-				all = append(all, p)
+		for _, r := range pick(s) {
+			if !slices.Contains(all, r) {
+				all = append(all, r)
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b *pool) int { return cmp.Compare(a.name, b.name) })
 	return all
 }
 

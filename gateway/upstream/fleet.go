@@ -24,6 +24,7 @@ type Fleet struct {
 	pools   []*pool
 	catalog atomic.Pointer[Catalog]
 	asked   atomic.Pointer[time.Time] // when the last round that is over began
+	turned  atomic.Pointer[time.Time] // when it ended; see Live
 
 	mu     sync.Mutex // guards what follows
 	cancel context.CancelFunc
@@ -31,7 +32,7 @@ type Fleet struct {
 	rounds sync.WaitGroup
 }
 
-// New makes the connections; nobody is asked before Start.
+// New makes a fleet that knows nothing yet; nobody is asked before Start.
 func New(cfg Config, rpcConfig rpc.Config, tel *telemetry.Telemetry) (*Fleet, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -39,11 +40,7 @@ func New(cfg Config, rpcConfig rpc.Config, tel *telemetry.Telemetry) (*Fleet, er
 	f := &Fleet{config: cfg, logger: tel.Logger}
 	f.catalog.Store(newCatalog(nil))
 	for _, a := range cfg.Addresses {
-		p, err := newPool(a, rpcConfig)
-		if err != nil {
-			return nil, errors.Join(err, f.close())
-		}
-		f.pools = append(f.pools, p)
+		f.pools = append(f.pools, newPool(a, rpcConfig))
 	}
 	return f, nil
 }
@@ -61,6 +58,7 @@ func (f *Fleet) start(context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	f.cancel = cancel
+	f.turn()
 	f.rounds.Go(func() { f.run(ctx) })
 	return nil
 }
@@ -90,6 +88,7 @@ func (f *Fleet) stop(context.Context) error {
 		f.cancel()
 		f.rounds.Wait()
 	}
+	f.turned.Store(nil)
 	return f.close()
 }
 
@@ -123,6 +122,7 @@ func (f *Fleet) round(ctx context.Context) {
 	}
 	f.catalog.Store(fresh)
 	f.asked.Store(&began)
+	f.turn()
 }
 
 // untraced makes the servers that are asked leave their spans out: they follow

@@ -195,6 +195,7 @@ func TestTwoPools(t *testing.T) {
 		t.Errorf("the answers came from %v", answers)
 	}
 	two.Kill()
+	eventually(t, "its connection is gone", func() bool { return f.Connected() == 1 })
 	if answers := count(200); answers[1] != 200 {
 		t.Errorf("the answers came from %v", answers)
 	}
@@ -232,7 +233,7 @@ func TestGeneration(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"a/config.pbtxt": servertest.MapConfig("add"), "a/1/": ""}
 	folder := servertest.Repository(t, files)
-	s := servertest.Start(t, servertest.Options{Folders: []string{folder}}, adding("add", 1))
+	s := servertest.Start(t, servertest.Options{Folders: []string{folder}, Control: true}, adding("add", 1))
 	f := start(t, s.Address)
 	changed := func(what string, change bool, act func() error) {
 		t.Helper()
@@ -255,12 +256,24 @@ func TestGeneration(t *testing.T) {
 	}
 	changed("another configuration", true, func() error {
 		servertest.Write(t, folder, map[string]string{"a/config.pbtxt": strings.Replace(servertest.MapConfig("add"), "max_batch_size: 8", "max_batch_size: 3", 1)})
-		return load()
+		return f.Each("a", true, func(c inference.GRPCInferenceServiceClient) error {
+			_, err := c.RepositoryModelLoad(t.Context(), &inference.RepositoryModelLoadRequest{ModelName: "a"})
+			return err
+		})
 	})
 	after, err := f.Catalog().Config("a", "")
 	if err != nil || after.GetMaxBatchSize() != 3 || before.GetMaxBatchSize() != 8 {
 		t.Errorf("got %v, %v", after, err)
 	}
+	// One that somebody else loaded anew is found after a while.
+	servertest.Write(t, folder, map[string]string{"a/config.pbtxt": strings.Replace(servertest.MapConfig("add"), "max_batch_size: 8", "max_batch_size: 4", 1)})
+	if err := load(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the configuration is found", func() bool {
+		cfg, err := f.Catalog().Config("a", "")
+		return err == nil && cfg.GetMaxBatchSize() == 4
+	})
 	changed("unloaded", true, func() error { return s.Registry.Unload(t.Context(), "a") })
 	changed("loaded", true, load)
 	changed("another version", true, func() error {

@@ -11,11 +11,13 @@ import (
 // a process that starts loads all that the repository has, so what was unloaded at
 // all of its peers is unloaded there too. What the peers show is followed, not
 // what this gateway remembers, for there may be several gateways.
-func welcome(ctx context.Context, replicas []*replica, reports []report) {
+func welcome(ctx context.Context, reports []report) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
 	gone := unloadedAtAll(reports)
-	for i, r := range reports {
+	for _, r := range reports {
 		if r.joined {
-			replicas[i].unload(ctx, gone)
+			r.replica.unload(ctx, gone)
 		}
 	}
 }

@@ -6,62 +6,55 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"triptych/proto/inference"
 	"triptych/shared/failure"
 	"triptych/shared/rpc"
 )
 
-// askTimeout bounds a round of questions to one pool; a replica that takes longer
-// counts as away until the next round.
+// askTimeout bounds each part of a round of questions; a replica that takes longer
+// to say what it has counts as away until the next round.
 const askTimeout = 2 * time.Second
 
-// pool is one upstream: a name and the replicas behind it. Inference goes through
-// one balanced connection, questions and orders to each replica by itself.
+// pool is one upstream: a name and the replicas behind it.
 type pool struct {
 	name   string
 	config rpc.Config
-	conn   *rpc.Replicas
-	client inference.GRPCInferenceServiceClient
-	calls  atomic.Int64 // that run now
 
 	mu       sync.Mutex
 	replicas map[string]*replica
+	// leaving are no longer behind the name and finish the calls that they run.
+	leaving []*replica
 }
 
 // answer is what a pool answered in one round. Away says why, when no replica
 // answered.
 type answer struct {
-	pool    *pool
 	reports []report
 	away    error
 }
 
-func newPool(address string, cfg rpc.Config) (*pool, error) {
-	conn, err := rpc.DialReplicas(cfg)
-	if err != nil {
-		return nil, failure.Wrap(err, failure.Invalid, "upstream %q", address)
-	}
-	return &pool{name: hostPort(address), config: cfg, conn: conn, client: inference.NewGRPCInferenceServiceClient(conn), replicas: map[string]*replica{}}, nil
+func newPool(address string, cfg rpc.Config) *pool {
+	return &pool{name: hostPort(address), config: cfg, replicas: map[string]*replica{}}
 }
 
 func (p *pool) close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	err := p.conn.Close()
+	var failed error
 	for _, r := range p.replicas {
-		err = errors.Join(err, r.conn.Close())
+		failed = errors.Join(failed, r.conn.Close())
 	}
-	return err
+	for _, r := range p.leaving {
+		failed = errors.Join(failed, r.conn.Close())
+	}
+	p.leaving = nil
+	return failed
 }
 
 // ask resolves the pool's name and asks every replica what it serves.
 func (p *pool) ask(ctx context.Context) answer {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	addresses, err := resolve(ctx, p.name)
+	addresses, err := p.resolve(ctx)
 	if err != nil {
 		return p.unresolved(failure.Wrap(err, failure.Unavailable, "%s can't be resolved", p.name))
 	}
@@ -69,27 +62,29 @@ func (p *pool) ask(ctx context.Context) answer {
 	if err != nil {
 		return p.unresolved(err)
 	}
-	p.conn.SetAddresses(addresses...)
 	reports := make([]report, len(replicas))
 	var all sync.WaitGroup
 	for i, r := range replicas {
-		all.Go(func() { reports[i] = r.ask(ctx, p.name) })
+		all.Go(func() { reports[i] = r.ask(ctx) })
 	}
 	all.Wait()
-	welcome(ctx, replicas, reports)
-	if slices.ContainsFunc(reports, func(r report) bool { return r.joined }) {
-		p.conn.ResetConnectBackoff() // somebody is back: calls need not wait to notice
-	}
-	return answer{pool: p, reports: reports, away: away(reports)}
+	welcome(ctx, reports)
+	return answer{reports: reports, away: away(reports)}
+}
+
+func (p *pool) resolve(ctx context.Context) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	return resolve(ctx, p.name)
 }
 
 // unresolved is the answer of a pool whose addresses are not known now: what its
 // replicas last said is remembered.
 func (p *pool) unresolved(err error) answer {
-	a := answer{pool: p, away: err}
+	a := answer{away: err}
 	for _, r := range p.current() {
 		r.away = true
-		a.reports = append(a.reports, report{index: r.index, err: err})
+		a.reports = append(a.reports, report{replica: r, index: r.index, err: err})
 	}
 	return a
 }
@@ -107,31 +102,42 @@ func away(reports []report) error {
 	return first
 }
 
-// update makes the replicas those at the addresses, and closes the connections
-// to others.
+// update makes the replicas those at the addresses. The others finish their calls:
+// a process that ends has its name taken away first.
 func (p *pool) update(addresses []string) ([]*replica, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.dismiss()
 	current := make([]*replica, 0, len(addresses))
 	for _, a := range addresses {
-		r := p.replicas[a]
-		if r == nil {
-			conn, err := rpc.DialAddress(a, p.config)
+		if p.replicas[a] == nil {
+			r, err := newReplica(p, a)
 			if err != nil {
-				return nil, failure.Wrap(err, failure.Invalid, "upstream %q", a)
+				return nil, err
 			}
-			r = &replica{address: a, conn: conn, client: inference.NewGRPCInferenceServiceClient(conn)}
 			p.replicas[a] = r
 		}
-		current = append(current, r)
+		current = append(current, p.replicas[a])
 	}
 	for a, r := range p.replicas {
 		if !slices.Contains(addresses, a) {
-			_ = r.conn.Close() // nobody uses it any more
+			p.leaving = append(p.leaving, r)
 			delete(p.replicas, a)
 		}
 	}
 	return current, nil
+}
+
+// dismiss closes the connections to those that left in an earlier round, so that no
+// catalog in use has them, and that have nothing to do any more.
+func (p *pool) dismiss() {
+	p.leaving = slices.DeleteFunc(p.leaving, func(r *replica) bool {
+		if r.calls.Load() > 0 {
+			return false
+		}
+		_ = r.conn.Close() // nobody uses it any more
+		return true
+	})
 }
 
 func (p *pool) current() []*replica {

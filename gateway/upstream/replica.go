@@ -6,55 +6,89 @@ import (
 	"sync/atomic"
 
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/proto"
+	"google.golang.org/grpc/peer"
 
 	"triptych/proto/inference"
 	"triptych/shared/failure"
-	"triptych/shared/modelserver"
+	"triptych/shared/rpc"
 )
 
-// key names one version of a model.
-type key struct{ name, version string }
-
-// replica is one process behind a pool's name. Only the round of asking that is
-// under way touches what it remembers.
+// replica is one process behind a pool's name, and the one connection to it. Only
+// the round of asking that is under way touches what is not atomic.
 type replica struct {
+	pool    *pool
 	address string
 	conn    *grpc.ClientConn
 	client  inference.GRPCInferenceServiceClient
+	calls   atomic.Int64 // that run now
 	// member is set by the first answer: an address that never answered, such as
 	// the other one of localhost, is given no orders.
 	member atomic.Bool
+	// stale is set when what is known of configurations may be wrong.
+	stale atomic.Bool
 	// index is the last answer; a replica that is away is remembered by it.
 	index []*inference.RepositoryIndexResponse_ModelIndex
 	// configs are those of the versions that were ready at the last answer.
 	configs map[key]*inference.ModelConfig
-	away    bool // at the last round, or not yet like its peers
+	// missed are those whose configuration could not be asked for at last.
+	missed map[key]bool
+	// local is our end of the connection: another end is another connection, and
+	// behind it may be another process.
+	local  string
+	rounds int  // of asking that were answered
+	away   bool // at the last round, or not yet like its peers
+}
+
+func newReplica(p *pool, address string) (*replica, error) {
+	conn, err := rpc.Dial(address, p.config)
+	if err != nil {
+		return nil, failure.Wrap(err, failure.Invalid, "upstream %q", address)
+	}
+	return &replica{pool: p, address: address, conn: conn, client: inference.NewGRPCInferenceServiceClient(conn)}, nil
 }
 
 // report is what one replica answered, or, with err, what it had answered last.
 type report struct {
+	replica *replica
 	index   []*inference.RepositoryIndexResponse_ModelIndex
 	configs map[key]*inference.ModelConfig
 	err     error
 	joined  bool // it answers, and did not the round before
 }
 
-// ask asks for the index and, for each version that is ready, the configuration:
-// a version may have been loaded anew with another, and a process be another one.
-func (r *replica) ask(ctx context.Context, peer string) report {
-	resp, err := r.client.RepositoryIndex(ctx, &inference.RepositoryIndexRequest{})
-	if err == nil {
-		err = r.learn(ctx, resp.GetModels())
-	}
+// ask asks for the index and for the configurations that may have changed. Who
+// says what it has is there, however long it takes over a configuration.
+func (r *replica) ask(ctx context.Context) report {
+	index, same, err := r.list(ctx)
 	if err != nil {
 		r.away = true
-		return report{index: r.index, err: absent(err, peer)}
+		return report{replica: r, index: r.index, err: absent(err, r.pool.name)}
 	}
 	joined := r.away || !r.member.Load()
+	stale := r.stale.Swap(false)
+	r.learn(ctx, index, joined || stale || !same)
 	r.away = false
 	r.member.Store(true)
-	return report{index: r.index, configs: r.configs, joined: joined}
+	return report{replica: r, index: r.index, configs: r.configs, joined: joined}
+}
+
+// list asks for the index, and tells whether the connection is still that of the
+// last time.
+func (r *replica) list(ctx context.Context) (index []*inference.RepositoryIndexResponse_ModelIndex, same bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	var at peer.Peer
+	resp, err := r.client.RepositoryIndex(ctx, &inference.RepositoryIndexRequest{}, grpc.Peer(&at))
+	if err != nil {
+		return nil, false, err
+	}
+	local := ""
+	if at.LocalAddr != nil {
+		local = at.LocalAddr.String()
+	}
+	same = local == r.local
+	r.local = local
+	return resp.GetModels(), same, nil
 }
 
 // absent is why a replica that was asked counts as away.
@@ -67,38 +101,4 @@ func absent(err error, peer string) error {
 		return failure.Wrap(err, failure.Unavailable, "%s can't be asked: %s", peer, f.Message)
 	}
 	return failure.Wrap(err, failure.Unavailable, "%s is not available", peer)
-}
-
-func (r *replica) learn(ctx context.Context, index []*inference.RepositoryIndexResponse_ModelIndex) error {
-	configs := make(map[key]*inference.ModelConfig, len(index))
-	for _, m := range index {
-		if m.GetState() != string(modelserver.Ready) {
-			continue
-		}
-		k := key{m.GetName(), m.GetVersion()}
-		resp, err := r.client.ModelConfig(ctx, &inference.ModelConfigRequest{Name: k.name, Version: k.version})
-		if unloadedMeanwhile(err) {
-			m.State = string(modelserver.Unavailable)
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		configs[k] = resp.GetConfig()
-		if known := r.configs[k]; proto.Equal(known, configs[k]) {
-			configs[k] = known // one copy, however often it is asked for
-		}
-	}
-	r.index, r.configs = index, configs
-	return nil
-}
-
-// unloadedMeanwhile tells whether a replica that answers refuses a version that it
-// listed a moment ago. Its own words have no cause.
-func unloadedMeanwhile(err error) bool {
-	var f *failure.Error
-	if err == nil || !errors.As(failure.FromStatus(err, ""), &f) || f.Cause != nil {
-		return false
-	}
-	return f.Kind == failure.Unavailable || f.Kind == failure.NotFound
 }

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/experimental"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
@@ -32,8 +33,11 @@ type Server struct {
 // NewServer makes a server. It starts as not serving: see SetServing.
 func NewServer(address string, cfg Config, tel *telemetry.Telemetry) *Server {
 	guard := &guard{logger: tel.Logger, timeout: cfg.RequestTimeout, ending: make(chan struct{})}
+	codec := newCodec()
 	s := &Server{
 		Server: grpc.NewServer(
+			experimental.BufferPool(codec.pool),
+			grpc.ForceServerCodecV2(codec),
 			grpc.MaxRecvMsgSize(cfg.MaxMessageBytes),
 			grpc.MaxSendMsgSize(cfg.MaxMessageBytes),
 			grpc.MaxConcurrentStreams(maxConcurrentCalls),
