@@ -111,23 +111,23 @@ func TestKill(t *testing.T) {
 	addresses := map[string]string{}
 	stages := map[string]*process{}
 	for _, name := range []string{"preprocess", "predictor", "postprocess"} {
-		addresses[name] = freeAddress(t)
+		addresses[name] = testkit.FreeAddress(t)
 		stages[name] = newProcess(t, bin, name, addresses[name])
 		stages[name].start()
 	}
-	front := freeAddress(t)
-	gateway := newProcess(t, bin, "gateway", freeAddress(t), "--http-address", front,
+	front := testkit.FreeAddress(t)
+	gateway := newProcess(t, bin, "gateway", testkit.FreeAddress(t), "--http-address", front,
 		"--upstreams", addresses["preprocess"]+","+addresses["predictor"]+","+addresses["postprocess"])
 	gateway.start()
-	eventually(t, 30*time.Second, "the gateway is ready", gateway.ready)
+	testkit.Eventually(t, 30*time.Second, "the gateway is ready", gateway.ready)
 	tr := newTraffic(t, front)
-	eventually(t, 20*time.Second, "answers", func() bool { return tr.ok.Load() > 20 })
+	testkit.Eventually(t, 20*time.Second, "answers", func() bool { return tr.ok.Load() > 20 })
 
 	for _, name := range []string{"predictor", "preprocess", "postprocess"} {
 		t.Run(name, func(t *testing.T) {
 			stages[name].kill()
 			away := tr.away.Load()
-			eventually(t, 10*time.Second, "callers are told 503", func() bool { return tr.away.Load() > away+20 })
+			testkit.Eventually(t, 10*time.Second, "callers are told 503", func() bool { return tr.away.Load() > away+20 })
 			for other, p := range stages {
 				if other != name && !p.alive() {
 					t.Errorf("%s died with %s", other, name)
@@ -137,9 +137,9 @@ func TestKill(t *testing.T) {
 				t.Error("the gateway is not ready any more: one stage must not take it out")
 			}
 			stages[name].start()
-			eventually(t, 30*time.Second, "the stage is ready again", stages[name].ready)
+			testkit.Eventually(t, 30*time.Second, "the stage is ready again", stages[name].ready)
 			ok := tr.ok.Load()
-			eventually(t, 15*time.Second, "answers again", func() bool { return tr.ok.Load() > ok+20 })
+			testkit.Eventually(t, 15*time.Second, "answers again", func() bool { return tr.ok.Load() > ok+20 })
 		})
 	}
 }

@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"bytes"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -10,7 +9,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"triptych/shared/testkit"
 )
@@ -33,17 +31,6 @@ func build(t *testing.T) string {
 		}
 	}
 	return dir
-}
-
-// freeAddress is a port of loopback that was free a moment ago.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // process is one service that can be killed and started again at the same ports.
@@ -71,7 +58,7 @@ func (l *logs) Write(p []byte) (int, error) {
 
 func newProcess(t *testing.T, bin, name, grpc string, args ...string) *process {
 	t.Helper()
-	admin := freeAddress(t)
+	admin := testkit.FreeAddress(t)
 	p := &process{t: t, path: filepath.Join(bin, name), admin: admin, logs: &logs{}}
 	p.args = append([]string{"--model-repository", testkit.Path(t, "models"), "--grpc-address", grpc, "--admin-address", admin}, args...)
 	t.Cleanup(func() {
@@ -130,16 +117,4 @@ func (p *process) ready() bool {
 	}
 	_ = resp.Body.Close()
 	return resp.StatusCode == http.StatusOK
-}
-
-// eventually waits for what must become true.
-func eventually(t *testing.T, within time.Duration, what string, check func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(within)
-	for !check() {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within %s: %s", within, what)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
 }

@@ -147,16 +147,7 @@ func (g *gateway) serverReady(t *testing.T) bool {
 // eventually waits until a condition holds that other goroutines bring about.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	tick := time.NewTicker(interval / 4)
-	defer tick.Stop()
-	late := time.After(patience)
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatalf("after %s it is not so that %s", patience, what)
-		}
-	}
+	testkit.Eventually(t, patience, what, holds)
 }
 
 // serve starts a service of one backend over the folder.

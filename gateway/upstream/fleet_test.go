@@ -2,7 +2,6 @@ package upstream_test
 
 import (
 	"context"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"triptych/shared/failure"
 	"triptych/shared/rpc"
 	"triptych/shared/telemetry"
+	"triptych/shared/testkit"
 	"triptych/shared/testkit/servertest"
 )
 
@@ -130,7 +130,7 @@ func TestInferFailures(t *testing.T) {
 // TestDownThenUp starts without the upstream, lets it come, die and come back.
 func TestDownThenUp(t *testing.T) {
 	t.Parallel()
-	address := freeAddress(t)
+	address := testkit.FreeAddress(t)
 	f := start(t, address)
 	if failure.KindOf(f.Ready()) != failure.Unavailable || failure.Message(f.Ready()) != address+" is not available" {
 		t.Errorf("ready: %v", f.Ready())
@@ -163,16 +163,6 @@ func TestDownThenUp(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // TestTwoPools spreads calls over two pools of one model, and leaves out the one
@@ -334,7 +324,7 @@ func TestOrdersToNobody(t *testing.T) {
 	if err := start(t).Each("a", true, order); failure.KindOf(err) != failure.Unavailable {
 		t.Errorf("without upstreams: %v", err)
 	}
-	address := freeAddress(t)
+	address := testkit.FreeAddress(t)
 	err := start(t, address).Each("a", true, order)
 	if failure.KindOf(err) != failure.Unavailable || failure.Message(err) != address+" is not available" {
 		t.Errorf("with one that never was there: %v", err)

@@ -11,6 +11,7 @@ import (
 
 	"triptych/proto/inference"
 	"triptych/shared/modelserver"
+	"triptych/shared/testkit"
 	"triptych/shared/testkit/servertest"
 )
 
@@ -96,7 +97,7 @@ func startNames(t *testing.T) *names {
 // have its model ready, and over no others.
 func TestSpread(t *testing.T) {
 	dns := startNames(t)
-	_, port, err := net.SplitHostPort(freeAddress(t))
+	_, port, err := net.SplitHostPort(testkit.FreeAddress(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func TestSpread(t *testing.T) {
 // and the next goes elsewhere.
 func TestLeaving(t *testing.T) {
 	dns := startNames(t)
-	_, port, err := net.SplitHostPort(freeAddress(t))
+	_, port, err := net.SplitHostPort(testkit.FreeAddress(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +164,7 @@ func TestLeaving(t *testing.T) {
 func TestReplicas(t *testing.T) {
 	dns := startNames(t)
 	dns.set("127.0.0.2", "127.0.0.3")
-	_, port, err := net.SplitHostPort(freeAddress(t))
+	_, port, err := net.SplitHostPort(testkit.FreeAddress(t))
 	if err != nil {
 		t.Fatal(err)
 	}

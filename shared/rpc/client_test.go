@@ -12,17 +12,8 @@ import (
 	"triptych/shared/failure"
 	"triptych/shared/rpc"
 	"triptych/shared/telemetry"
+	"triptych/shared/testkit"
 )
-
-// eventually asks again until it is so.
-func eventually(t *testing.T, limit time.Duration, what string, is func() bool) {
-	t.Helper()
-	for begin := time.Now(); !is(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(begin) > limit {
-			t.Fatalf("not within %s: %s", limit, what)
-		}
-	}
-}
 
 // A server that does not say that it serves can be asked and told things.
 func TestAServerThatDoesNotServe(t *testing.T) {
@@ -37,7 +28,7 @@ func TestAServerThatDoesNotServe(t *testing.T) {
 // A server that is down is an error of the call at once, which was not sent, and
 // is found again soon after it is back.
 func TestAServerGoesAndComesBack(t *testing.T) {
-	address := freeAddress(t)
+	address := testkit.FreeAddress(t)
 	client := dial(t, rpc.DefaultConfig(), address)
 	call := func() error {
 		_, err := client.ModelInfer(within(t, 10*time.Second), &request{})
@@ -56,7 +47,7 @@ func TestAServerGoesAndComesBack(t *testing.T) {
 	refused()
 	for range 2 {
 		server := start(t, address, rpc.DefaultConfig(), telemetry.Discard(), echo)
-		eventually(t, 3*time.Second, "the server is found", func() bool { return call() == nil })
+		testkit.Eventually(t, 3*time.Second, "the server is found", func() bool { return call() == nil })
 		stop(t, server)
 		for begin := time.Now(); time.Since(begin) < 4*time.Second; time.Sleep(200 * time.Millisecond) {
 			refused() // long enough for the pauses between attempts to grow

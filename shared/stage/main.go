@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/signal"
 	"syscall"
 
@@ -29,6 +30,11 @@ type Process struct {
 	Environ []string
 	Stdout  io.Writer
 	Stderr  io.Writer
+}
+
+// Here is the process that the program runs in.
+func Here() Process {
+	return Process{Args: os.Args[1:], Environ: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr}
 }
 
 // commands are the flags that make a service do something else than serve.
@@ -76,6 +82,19 @@ func report(p Process, name string, err error) int {
 	}
 	fmt.Fprintf(p.Stderr, "%s: %s\n", name, err)
 	return statusFailed
+}
+
+// MainWithBackend is the main function of a service that serves the models of one
+// backend. It returns the exit status.
+func MainWithBackend(p Process, name, summary string, own config.Section, backend func(*telemetry.Telemetry) (modelserver.Backend, error)) int {
+	common := DefaultConfig()
+	return Main(p, name, summary, &common, own, func(ctx context.Context, logs io.Writer) error {
+		s, err := NewWithBackend(ctx, name, common, logs, backend)
+		if err != nil {
+			return err
+		}
+		return s.Run(ctx, s.Service, func() {})
+	})
 }
 
 // NewWithBackend makes a stage that serves the models of one backend.

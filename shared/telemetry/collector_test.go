@@ -106,17 +106,6 @@ func blackHole(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// closedPort is an address where nothing listens.
-func closedPort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 func newTelemetry(t *testing.T, cfg telemetry.Config, logs *bytes.Buffer) *telemetry.Telemetry {
 	t.Helper()
 	tel, err := telemetry.New(t.Context(), "predictor", cfg, logs)

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"triptych/shared/telemetry"
+	"triptych/shared/testkit"
 )
 
 // OTL-02: what a finished request left is at the collector when Shutdown returns.
@@ -111,7 +112,7 @@ func TestIdsWithoutCollector(t *testing.T) {
 // OTL-06: a collector that is down costs a counted drop and one line of the log.
 func TestCollectorIsDown(t *testing.T) {
 	var logs bytes.Buffer
-	tel := newTelemetry(t, sending(closedPort(t)), &logs)
+	tel := newTelemetry(t, sending(testkit.FreeAddress(t)), &logs)
 	if slowest := makeSpans(t, tel, 1500); slowest > 500*time.Millisecond {
 		t.Errorf("a span took %s", slowest)
 	}

@@ -14,7 +14,7 @@ const summary = `gateway takes requests over HTTP and gRPC, runs ensembles, and 
 else to the services behind it.`
 
 func main() {
-	os.Exit(run(stage.Process{Args: os.Args[1:], Environ: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr}))
+	os.Exit(run(stage.Here()))
 }
 
 func run(p stage.Process) int {
