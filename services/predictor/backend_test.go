@@ -255,7 +255,7 @@ func TestDeviceIsVisible(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, family := range families {
-		for _, name := range []string{"triptych_batch_size", "triptych_batch_cut_total", "triptych_queue_dropped_total", "triptych_execution_provider"} {
+		for _, name := range []string{"triptych_batch_size", "triptych_queue_age_seconds", "triptych_batch_cut_total", "triptych_queue_dropped_total", "triptych_execution_provider"} {
 			if family.GetName() == name {
 				t.Errorf("%s is left behind: %v", name, family.GetMetric())
 			}

@@ -38,6 +38,9 @@ func TestIdleStartsAtOnce(t *testing.T) {
 		if got := b.counter(t, "triptych_batch_size", "m", "1"); got != 3 {
 			t.Errorf("%v batches in the histogram, want 3", got)
 		}
+		if got := b.counter(t, "triptych_queue_age_seconds", "m", "1"); got != 12 {
+			t.Errorf("the waiting of %v requests is in the histogram, want 12", got)
+		}
 	})
 }
 

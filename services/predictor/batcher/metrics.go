@@ -26,6 +26,7 @@ func dropReason(ctx context.Context) string {
 // Metrics are shared by the batchers of all models of a backend.
 type Metrics struct {
 	size    *prometheus.HistogramVec
+	age     *prometheus.HistogramVec
 	cuts    *prometheus.CounterVec
 	dropped *prometheus.CounterVec
 
@@ -44,6 +45,10 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Name: "triptych_batch_size", Help: "Rows in the batches that were executed.",
 			Buckets: []float64{1, 2, 4, 8, 16, 32, 64, 128, 256},
 		}, []string{"model", "version"}),
+		age: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "triptych_queue_age_seconds", Help: "How long a request had waited when its batch was cut.",
+			Buckets: []float64{.0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
+		}, []string{"model", "version"}),
 		cuts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "triptych_batch_cut_total", Help: "Batches by the reason why they were cut: full, preferred, delay, idle, drain.",
 		}, []string{"model", "version", "reason"}),
@@ -52,7 +57,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		}, []string{"model", "version", "reason"}),
 		users: map[version]int{},
 	}
-	for _, c := range []prometheus.Collector{m.size, m.cuts, m.dropped} {
+	for _, c := range []prometheus.Collector{m.size, m.age, m.cuts, m.dropped} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}
@@ -63,6 +68,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 // labelled are the metrics of one version.
 type labelled struct {
 	size    prometheus.Observer
+	age     prometheus.Observer
 	cuts    map[string]prometheus.Counter
 	dropped map[string]prometheus.Counter
 	// release drops the series when no other batcher of the version has them.
@@ -77,7 +83,11 @@ func (m *Metrics) hold(model, number string) *labelled {
 	defer m.mu.Unlock()
 	v := version{model, number}
 	m.users[v]++
-	l := &labelled{size: m.size.WithLabelValues(model, number), cuts: map[string]prometheus.Counter{}, dropped: map[string]prometheus.Counter{}}
+	l := &labelled{
+		size: m.size.WithLabelValues(model, number),
+		age:  m.age.WithLabelValues(model, number),
+		cuts: map[string]prometheus.Counter{}, dropped: map[string]prometheus.Counter{},
+	}
 	for _, reason := range []string{cutFull, cutPreferred, cutDelay, cutIdle, cutDrain} {
 		l.cuts[reason] = m.cuts.WithLabelValues(model, number, reason)
 	}
@@ -97,6 +107,7 @@ func (m *Metrics) release(v version) {
 	delete(m.users, v)
 	labels := prometheus.Labels{"model": v.model, "version": v.number}
 	m.size.DeletePartialMatch(labels)
+	m.age.DeletePartialMatch(labels)
 	m.cuts.DeletePartialMatch(labels)
 	m.dropped.DeletePartialMatch(labels)
 }
@@ -104,6 +115,9 @@ func (m *Metrics) release(v version) {
 func (l *labelled) batch(work *batch) {
 	l.size.Observe(float64(work.rows))
 	l.cuts[work.reason].Inc()
+	for _, it := range work.members {
+		l.age.Observe(it.waited.Seconds())
+	}
 }
 
 func (l *labelled) drop(reason string) { l.dropped[reason].Inc() }

@@ -49,7 +49,7 @@ func TestSeriesGoWithTheVersion(t *testing.T) {
 		t.Cleanup(b.Close)
 		return &bench{b, model, registry, 8}
 	}
-	const all = 3
+	const all = 4
 	old, other := open("1"), open("2")
 	if got := <-old.send(t.Context(), t, request(1, 1, 4)); got.err != nil {
 		t.Fatal(got.err)

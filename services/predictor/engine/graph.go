@@ -35,13 +35,18 @@ func modelFile(cfg *inference.ModelConfig, directory string) (string, error) {
 	}
 	switch {
 	case err != nil:
-		return "", failure.Wrap(err, failure.Invalid, "model %q: there is no file %s in %s", cfg.GetName(), name, directory)
+		return "", failure.Wrap(err, failure.Invalid, "model %q: there is no file %s in %s", cfg.GetName(), name, shown(directory))
 	case !info.Mode().IsRegular(): // to open a pipe waits for its writer
-		return "", failure.New(failure.Invalid, "model %q: %s is not a regular file", cfg.GetName(), path)
+		return "", failure.New(failure.Invalid, "model %q: %s is not a regular file", cfg.GetName(), shown(path))
 	case info.Size() == 0:
-		return "", failure.New(failure.Invalid, "model %q: the file %s is empty", cfg.GetName(), path)
+		return "", failure.New(failure.Invalid, "model %q: the file %s is empty", cfg.GetName(), shown(path))
 	}
 	return path, nil
+}
+
+// shown is the end of a path: callers need not know where the repository lies.
+func shown(path string) string {
+	return filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))
 }
 
 // port is an input or an output of a model file.
