@@ -57,7 +57,7 @@ func (a *API) image(ctx context.Context, q query, name string, element []byte) *
 		Outputs:    []*inference.ModelInferRequest_InferRequestedOutputTensor{{Name: labelOutput}, {Name: scoreOutput}, {Name: classOutput}},
 	}
 	oip.AddInput(req, oip.Tensor{Name: q.model.input, Datatype: oip.Bytes, Shape: q.model.shape, Data: element})
-	r.err = web.Guard(func() error {
+	r.err = failure.Guard("internal error", func() error {
 		resp, err := a.server.ModelInfer(pipeline.WithRecorder(ctx, recorder), req)
 		if err != nil {
 			return web.Failure(err)

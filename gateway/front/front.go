@@ -18,6 +18,7 @@ import (
 	"triptych/gateway/web"
 	"triptych/proto/inference"
 	"triptych/shared/app"
+	"triptych/shared/failure"
 	"triptych/shared/telemetry"
 )
 
@@ -70,7 +71,7 @@ func (f *Front) newEngine(routes []web.Route) (*gin.Engine, error) {
 	engine.Use(f.observe, secure)
 	engine.NoRoute(f.noRoute)
 	engine.NoMethod(f.noMethod)
-	return engine, web.Guard(func() error { // gin panics on routes that clash
+	return engine, failure.Guard("the routes clash", func() error { // gin panics on routes that clash
 		for _, route := range routes {
 			engine.Handle(route.Method, route.Path, f.serve(route))
 		}

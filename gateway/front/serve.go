@@ -50,7 +50,7 @@ func (f *Front) run(c *gin.Context, route web.Route) error {
 		return err
 	}
 	defer release()
-	return web.Guard(func() error { return route.Handle(c) })
+	return failure.Guard("internal error", func() error { return route.Handle(c) })
 }
 
 // withPriority reads the caller's priority.

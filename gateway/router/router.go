@@ -60,7 +60,7 @@ func (r *Router) unknown(name string) error {
 	case err != nil:
 		return err
 	case !found:
-		return failure.New(failure.NotFound, "unknown model %q", modelserver.Shorten(name))
+		return failure.New(failure.NotFound, "unknown model %s", failure.Quote(name))
 	}
 	return failure.New(failure.Unavailable, "model %q is not ready: %s", name, r.unclaimed(entry))
 }

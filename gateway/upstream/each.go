@@ -6,7 +6,6 @@ import (
 
 	"triptych/proto/inference"
 	"triptych/shared/failure"
-	"triptych/shared/modelserver"
 )
 
 // Each gives an order to every replica of every upstream that claims a model, side
@@ -53,7 +52,7 @@ func (f *Fleet) each(name string, all bool, run func(r *replica) error) error {
 	case outcome.succeeded && !all:
 		return nil
 	case !outcome.succeeded && outcome.failed == nil && name != "":
-		return failure.New(failure.Unavailable, "there is no upstream to ask about model %q", modelserver.Shorten(name))
+		return failure.New(failure.Unavailable, "there is no upstream to ask about model %s", failure.Quote(name))
 	}
 	return outcome.failed
 }

@@ -62,16 +62,6 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestGuard(t *testing.T) {
-	err := web.Guard(func() error { panic("secret") })
-	if failure.KindOf(err) != failure.Internal || failure.Message(err) != "internal error" || !strings.Contains(err.Error(), "web_test.go") {
-		t.Error(err)
-	}
-	if err := web.Guard(func() error { return nil }); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestFailure(t *testing.T) {
 	inner := failure.FromStatus(status.Error(codes.Unavailable, "connection refused"), "predictor")
 	for name, tc := range map[string]struct {

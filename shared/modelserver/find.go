@@ -16,12 +16,12 @@ type statusOf func(v *version) (State, string)
 // model is one that nobody knows.
 func (m *model) find(name, number string, status statusOf) (*version, error) {
 	if m == nil {
-		return nil, failure.New(failure.NotFound, "unknown model %q", Shorten(name))
+		return nil, failure.New(failure.NotFound, "unknown model %s", failure.Quote(name))
 	}
 	if number != "" {
 		n, ok := modelconfig.ParseVersion(number)
 		if !ok {
-			return nil, failure.New(failure.Invalid, "version %q of model %q is not a whole number above 0", Shorten(number), name)
+			return nil, failure.New(failure.Invalid, "version %s of model %q is not a whole number above 0", failure.Quote(number), name)
 		}
 		if v := m.versions[n]; v != nil {
 			return v, nil
@@ -83,13 +83,4 @@ func (r *Registry) Config(name, number string) (*inference.ModelConfig, error) {
 	}
 	defer v.release()
 	return v.config, nil // nobody changes it once it is loaded
-}
-
-// Shorten keeps a hostile name from filling a message.
-func Shorten(s string) string {
-	const most = 128
-	if len(s) > most {
-		return s[:most] + "..."
-	}
-	return s
 }

@@ -152,7 +152,7 @@ func (r *Registry) Unload(ctx context.Context, name string) error {
 	defer end()
 	m := r.get(name)
 	if m == nil {
-		return failure.New(failure.NotFound, "unknown model %q", Shorten(name))
+		return failure.New(failure.NotFound, "unknown model %s", failure.Quote(name))
 	}
 	err = retire(ctx, m.sorted())
 	r.put(name, m.unloaded())

@@ -100,7 +100,7 @@ func (r *Repository) Find(name string) (Entry, error) {
 	case unread != nil:
 		return Entry{}, unread
 	}
-	return Entry{}, failure.New(failure.NotFound, "model %q is not in the repository", Shorten(name))
+	return Entry{}, failure.New(failure.NotFound, "model %s is not in the repository", failure.Quote(name))
 }
 
 func conflict(name, directory string) Entry {

@@ -14,7 +14,7 @@ type Info struct {
 
 // extensions are what ServerMetadata lists, by Triton's names.
 var extensions = []string{
-	"binary_tensor_data", "model_configuration", "model_repository", "parameters", "schedule_policy", "statistics",
+	"binary_tensor_data", "model_configuration", "model_repository", "parameters", "statistics",
 }
 
 // Service serves a registry's models over the Open Inference Protocol. Its

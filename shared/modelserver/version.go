@@ -16,7 +16,6 @@ type State string
 
 // The states of the repository index.
 const (
-	Unknown     State = "UNKNOWN"
 	Loading     State = "LOADING"
 	Ready       State = "READY"
 	Unloading   State = "UNLOADING"

@@ -1,5 +1,6 @@
 // Package testkit is what the tests of all modules share: the leak check, paths
-// into the repository, golden files, and servers in memory. Only tests import it.
+// into the repository, free ports, waiting. Model servers for tests are in
+// servertest. Only tests import it.
 package testkit
 
 import (
