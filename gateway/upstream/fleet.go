@@ -118,7 +118,7 @@ func (f *Fleet) round(ctx context.Context) {
 		fresh.Generation = old.Generation
 	} else {
 		fresh.Generation = old.Generation + 1
-		f.logger.Info("upstreams changed", "models", len(fresh.models), "away", errors.Join(fresh.away...))
+		f.logger.Info("upstreams changed", "models", len(fresh.models), "away", len(fresh.away))
 	}
 	f.catalog.Store(fresh)
 	f.asked.Store(&began)
