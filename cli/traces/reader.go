@@ -35,7 +35,7 @@ func Wait(ctx context.Context, base, traceID string) (Trace, error) {
 		if err == nil && len(t.Spans) != len(last.Spans) {
 			last, changed = t, time.Now()
 		}
-		if failure.KindOf(err) == failure.Unavailable {
+		if failure.KindOf(err) == failure.Unavailable && ctx.Err() == nil {
 			return last, err
 		}
 		if len(last.Spans) > 0 && time.Since(changed) >= quiet {
