@@ -39,8 +39,8 @@ type classified struct {
 	Error  string         `json:"error,omitempty"`
 }
 
-// traceWait bounds how long a trace is waited for.
-const traceWait = 5 * time.Second
+// traceWait bounds how long a trace is waited for, at all places together.
+const traceWait = 6 * time.Second
 
 func newClassify(streams Streams) *cobra.Command {
 	var flags classifyFlags
@@ -150,17 +150,22 @@ func lastTrace(results []classified) string {
 
 // readTrace asks where it was told to, or the places where traces usually are.
 func (f *classifyFlags) readTrace(ctx context.Context, id string) (traces.Trace, error) {
-	ctx, cancel := context.WithTimeout(ctx, traceWait)
-	defer cancel()
 	var failed error
-	for _, base := range f.traceBases() {
-		t, err := traces.Wait(ctx, base, id)
+	bases := f.traceBases()
+	for _, base := range bases {
+		t, err := waitAt(ctx, base, id, traceWait/time.Duration(len(bases)))
 		if err == nil {
 			return t, nil
 		}
 		failed = errors.Join(failed, err)
 	}
 	return traces.Trace{}, failed
+}
+
+func waitAt(ctx context.Context, base, id string, limit time.Duration) (traces.Trace, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return traces.Wait(ctx, base, id)
 }
 
 // jaegerPort is where Jaeger answers queries.
