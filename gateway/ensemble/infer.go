@@ -13,6 +13,7 @@ import (
 	"triptych/shared/failure"
 	"triptych/shared/modelserver"
 	"triptych/shared/pipeline"
+	"triptych/shared/telemetry"
 )
 
 // model is one ensemble.
@@ -79,8 +80,7 @@ func (m *model) step(ctx context.Context, req *inference.ModelInferRequest, v *v
 	resp, peer, err := m.steps.Infer(ctx, req)
 	span.SetAttributes(attribute.String("server.address", peer))
 	if err != nil {
-		span.RecordError(err)
-		span.SetStatus(codes.Error, failure.Message(err))
+		telemetry.Fail(span, err)
 		return nil, err
 	}
 	t := stepTiming(resp, time.Since(start))

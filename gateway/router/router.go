@@ -7,7 +7,6 @@ import (
 	"context"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
 	"triptych/gateway/ensemble"
@@ -107,10 +106,7 @@ func (r *Router) ModelInfer(ctx context.Context, req *inference.ModelInferReques
 	defer span.End()
 	resp, peer, err := r.fleet.Infer(ctx, req)
 	span.SetAttributes(attribute.String("server.address", peer))
-	if err != nil {
-		span.RecordError(err)
-		span.SetStatus(codes.Error, failure.Message(err))
-	}
+	telemetry.Fail(span, err)
 	return resp, err
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
 	"triptych/proto/inference"
@@ -15,6 +14,7 @@ import (
 	"triptych/shared/failure"
 	"triptych/shared/modelserver"
 	"triptych/shared/oip"
+	"triptych/shared/telemetry"
 )
 
 // topKParameter is the request parameter that changes how many classes an
@@ -74,10 +74,7 @@ func (m *model) InferTimed(ctx context.Context, req *inference.ModelInferRequest
 	ctx, span := m.tracer.Start(ctx, "top_k")
 	defer span.End()
 	resp, timing, err := m.infer(ctx, req, began)
-	if err != nil {
-		span.RecordError(err)
-		span.SetStatus(codes.Error, failure.Message(err))
-	}
+	telemetry.Fail(span, err)
 	return resp, timing, err
 }
 

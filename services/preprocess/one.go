@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
 	"triptych/services/preprocess/decode"
 	"triptych/shared/failure"
 	"triptych/shared/modelserver"
+	"triptych/shared/telemetry"
 )
 
 // one turns one image into its part of the result, once there is a worker.
@@ -80,7 +80,6 @@ func mark(span trace.Span, err error) {
 	if err == nil {
 		return
 	}
-	span.RecordError(err)
+	telemetry.Fail(span, err)
 	span.SetAttributes(attribute.String("error.type", failure.KindOf(err).String()))
-	span.SetStatus(codes.Error, failure.Message(err))
 }

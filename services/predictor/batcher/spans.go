@@ -4,10 +4,9 @@ import (
 	"context"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"triptych/shared/failure"
+	"triptych/shared/telemetry"
 )
 
 // startQueue begins the span of the request's wait, if its trace is sampled.
@@ -23,17 +22,8 @@ func (it *item) endQueue(err error, attributes ...attribute.KeyValue) {
 		return
 	}
 	it.queue.SetAttributes(attributes...)
-	fail(it.queue, err)
+	telemetry.Fail(it.queue, err)
 	it.queue.End()
-}
-
-// fail marks a span with what the caller may read; nil changes nothing.
-func fail(span trace.Span, err error) {
-	if err == nil {
-		return
-	}
-	span.RecordError(err)
-	span.SetStatus(codes.Error, failure.Message(err))
 }
 
 // runSpans are the spans of one execution: one `run` in each sampled member's
@@ -75,7 +65,7 @@ func (b *Batcher) startSpans(work *batch) (context.Context, runSpans) {
 
 func (s runSpans) end(err error) {
 	for _, span := range s {
-		fail(span, err)
+		telemetry.Fail(span, err)
 		span.End()
 	}
 }
