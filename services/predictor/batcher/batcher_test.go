@@ -112,7 +112,8 @@ func start(tb testing.TB, model *fakeModel, options ...option) *bench {
 
 func startTraced(tb testing.TB, model *fakeModel, tracer trace.Tracer, options ...option) *bench {
 	tb.Helper()
-	cfg := batcher.Config{Model: "m", Version: "1", MaxBatchSize: 8, Dynamic: true, MaxQueueSize: 1000, Instances: 1}
+	cfg := batcher.Config{Model: "m", Version: "1", MaxBatchSize: 8, Dynamic: true, Policy: batcher.Triton, Instances: 1}
+	cfg.MaxQueueSize = 1000
 	for _, o := range options {
 		o(&cfg)
 	}

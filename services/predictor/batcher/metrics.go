@@ -14,6 +14,19 @@ const (
 	dropTimeout   = "timeout"
 	dropCancelled = "cancelled"
 	dropDeadline  = "deadline"
+	dropHopeless  = "unmeetable"
+)
+
+// The reasons why members of a batch ran once more.
+const (
+	retryFailed = "failed"
+	retryMemory = "out_of_memory"
+)
+
+var (
+	cutReasons   = []string{cutFull, cutEnough, cutPreferred, cutDelay, cutDeadline, cutShape, cutIdle, cutDrain}
+	dropReasons  = []string{dropFull, dropTimeout, dropCancelled, dropDeadline, dropHopeless}
+	retryReasons = []string{retryFailed, retryMemory}
 )
 
 func dropReason(ctx context.Context) string {
@@ -29,6 +42,8 @@ type Metrics struct {
 	age     *prometheus.HistogramVec
 	cuts    *prometheus.CounterVec
 	dropped *prometheus.CounterVec
+	retried *prometheus.CounterVec
+	limit   *prometheus.GaugeVec
 
 	mu    sync.Mutex
 	users map[version]int // batchers that count for a version
@@ -50,19 +65,35 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Buckets: []float64{.0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 		}, []string{"model", "version"}),
 		cuts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "triptych_batch_cut_total", Help: "Batches by the reason why they were cut: full, preferred, delay, idle, drain.",
+			Name: "triptych_batch_cut_total", Help: "Batches by the reason why they were cut: full, enough, preferred, delay, deadline, shape, idle, drain.",
 		}, []string{"model", "version", "reason"}),
 		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "triptych_queue_dropped_total", Help: "Requests that were refused by or dropped from the queue: full, timeout, cancelled, deadline.",
+			Name: "triptych_queue_dropped_total", Help: "Requests that were refused by or dropped from the queue: full, timeout, cancelled, deadline, unmeetable.",
 		}, []string{"model", "version", "reason"}),
+		retried: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "triptych_batch_retries_total", Help: "Batches whose requests ran once more: failed (one by one), out_of_memory (in halves).",
+		}, []string{"model", "version", "reason"}),
+		limit: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "triptych_batch_limit_rows", Help: "The most rows of a batch now: max_batch_size, or less for a while after the device's memory was too small.",
+		}, []string{"model", "version"}),
 		users: map[version]int{},
 	}
-	for _, c := range []prometheus.Collector{m.size, m.age, m.cuts, m.dropped} {
+	for _, c := range m.all() {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}
 	}
 	return m, nil
+}
+
+// vector is what all metrics have in common.
+type vector interface {
+	prometheus.Collector
+	DeletePartialMatch(labels prometheus.Labels) int
+}
+
+func (m *Metrics) all() []vector {
+	return []vector{m.size, m.age, m.cuts, m.dropped, m.retried, m.limit}
 }
 
 // labelled are the metrics of one version.
@@ -71,6 +102,8 @@ type labelled struct {
 	age     prometheus.Observer
 	cuts    map[string]prometheus.Counter
 	dropped map[string]prometheus.Counter
+	retried map[string]prometheus.Counter
+	limit   prometheus.Gauge
 	// release drops the series when no other batcher of the version has them.
 	// Only the first call counts.
 	release func()
@@ -84,18 +117,23 @@ func (m *Metrics) hold(model, number string) *labelled {
 	v := version{model, number}
 	m.users[v]++
 	l := &labelled{
-		size: m.size.WithLabelValues(model, number),
-		age:  m.age.WithLabelValues(model, number),
-		cuts: map[string]prometheus.Counter{}, dropped: map[string]prometheus.Counter{},
-	}
-	for _, reason := range []string{cutFull, cutPreferred, cutDelay, cutIdle, cutDrain} {
-		l.cuts[reason] = m.cuts.WithLabelValues(model, number, reason)
-	}
-	for _, reason := range []string{dropFull, dropTimeout, dropCancelled, dropDeadline} {
-		l.dropped[reason] = m.dropped.WithLabelValues(model, number, reason)
+		size:    m.size.WithLabelValues(model, number),
+		age:     m.age.WithLabelValues(model, number),
+		limit:   m.limit.WithLabelValues(model, number),
+		cuts:    byReason(m.cuts, v, cutReasons),
+		dropped: byReason(m.dropped, v, dropReasons),
+		retried: byReason(m.retried, v, retryReasons),
 	}
 	l.release = sync.OnceFunc(func() { m.release(v) })
 	return l
+}
+
+func byReason(counters *prometheus.CounterVec, v version, reasons []string) map[string]prometheus.Counter {
+	found := make(map[string]prometheus.Counter, len(reasons))
+	for _, reason := range reasons {
+		found[reason] = counters.WithLabelValues(v.model, v.number, reason)
+	}
+	return found
 }
 
 func (m *Metrics) release(v version) {
@@ -106,16 +144,15 @@ func (m *Metrics) release(v version) {
 	}
 	delete(m.users, v)
 	labels := prometheus.Labels{"model": v.model, "version": v.number}
-	m.size.DeletePartialMatch(labels)
-	m.age.DeletePartialMatch(labels)
-	m.cuts.DeletePartialMatch(labels)
-	m.dropped.DeletePartialMatch(labels)
+	for _, metric := range m.all() {
+		metric.DeletePartialMatch(labels)
+	}
 }
 
-func (l *labelled) batch(work *batch) {
-	l.size.Observe(float64(work.rows))
-	l.cuts[work.reason].Inc()
-	for _, it := range work.members {
+func (l *labelled) batch(w *work) {
+	l.size.Observe(float64(w.rows))
+	l.cuts[w.reason].Inc()
+	for _, it := range w.members {
 		l.age.Observe(it.waited.Seconds())
 	}
 }

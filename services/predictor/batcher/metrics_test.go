@@ -41,7 +41,7 @@ func TestSeriesGoWithTheVersion(t *testing.T) {
 	}
 	open := func(version string) *bench {
 		model := &fakeModel{}
-		cfg := batcher.Config{Model: "m", Version: version, MaxBatchSize: 8, Dynamic: true, MaxQueueSize: 10, Instances: 1}
+		cfg := batcher.Config{Model: "m", Version: version, MaxBatchSize: 8, Dynamic: true, QueuePolicy: batcher.QueuePolicy{MaxQueueSize: 10}, Instances: 1}
 		b, err := batcher.New(cfg, model.execute, noop.NewTracerProvider().Tracer(""), metrics)
 		if err != nil {
 			t.Fatal(err)
@@ -49,7 +49,7 @@ func TestSeriesGoWithTheVersion(t *testing.T) {
 		t.Cleanup(b.Close)
 		return &bench{b, model, registry, 8}
 	}
-	const all = 4
+	const all = 6
 	old, other := open("1"), open("2")
 	if got := <-old.send(t.Context(), t, request(1, 1, 4)); got.err != nil {
 		t.Fatal(got.err)
