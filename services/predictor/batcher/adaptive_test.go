@@ -178,3 +178,107 @@ func TestAdaptiveDoesNotBatchWhatDoesNotPay(t *testing.T) {
 		t.Errorf("batches of %.2f, %.0f/s, p99 %s; want 1, %.0f/s, %s", ours.rows, ours.rate, ours.quantile(.99), theirs.rate, theirs.quantile(.99))
 	}
 }
+
+// train lets so many callers come again and again, a millisecond after each
+// batch, until the batcher knows that they do.
+func train(t *testing.T, b *bench, callers int) {
+	t.Helper()
+	for range 20 {
+		var all []<-chan outcome
+		for n := range uint32(callers) {
+			all = append(all, b.sendAny(t.Context(), request(n, 1, 1)))
+			time.Sleep(time.Millisecond)
+		}
+		for _, r := range all {
+			<-r
+		}
+	}
+}
+
+// What is worth waiting for is waited for until the delay, at most.
+func TestDelayIsTheBound(t *testing.T) {
+	for d, want := range map[time.Duration]string{0: "idle", time.Millisecond: "delay", 50 * time.Millisecond: "idle"} {
+		t.Run(d.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				slow := device(func(rows int) time.Duration { return 50*time.Millisecond + time.Duration(rows)*time.Millisecond })
+				b := start(t, slow.model(), adaptive(d))
+				seed(b, slow)
+				train(t, b, 8)
+				before := b.counter(t, "triptych_batch_cut_total", want)
+				got := <-b.sendAny(t.Context(), request(1, 1, 1))
+				if got.took < slow(1) || got.took > slow(1)+d {
+					t.Errorf("took %s", got.took)
+				}
+				if after := b.counter(t, "triptych_batch_cut_total", want); after != before+1 {
+					t.Errorf("not cut by %s", want)
+				}
+			})
+		})
+	}
+}
+
+// An idle instance beside the one that is asked makes waiting worthless.
+func TestNobodyWaitsBesideAnIdleInstance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, device(accelerator).model(), adaptive(50*time.Millisecond), func(c *batcher.Config) { c.Instances = 2 })
+		seed(b, accelerator)
+		train(t, b, 8)
+		if got := <-b.sendAny(t.Context(), request(1, 1, 1)); got.took != accelerator(1) {
+			t.Errorf("took %s", got.took)
+		}
+	})
+}
+
+// Requests of another shape end the waiting: the instance has something to do.
+func TestAnotherShapeEndsTheWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, device(accelerator).model(), adaptive(50*time.Millisecond))
+		seed(b, accelerator)
+		train(t, b, 8)
+		one := b.sendAny(t.Context(), request(1, 1, 1))
+		time.Sleep(100 * time.Microsecond)
+		other := b.sendAny(t.Context(), request(2, 1, 7))
+		if got := <-one; got.took != 100*time.Microsecond+accelerator(1) {
+			t.Errorf("took %s", got.took)
+		}
+		<-other
+		if got := b.counter(t, "triptych_batch_cut_total", "shape"); got != 1 {
+			t.Errorf("%v cut by shape", got)
+		}
+	})
+}
+
+// Where only preferred sizes are worth it, they are what is waited for.
+func TestAdaptivePreferredSizes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, device(accelerator).model(), adaptive(50*time.Millisecond), func(c *batcher.Config) { c.Preferred = []int{4} })
+		seed(b, accelerator)
+		block := b.sendAny(t.Context(), request(9, 16, 1))
+		synctest.Wait()
+		var all []<-chan outcome
+		for n := range uint32(6) {
+			all = append(all, b.sendAny(t.Context(), request(n, 1, 1)))
+			synctest.Wait()
+		}
+		<-block
+		for _, r := range all {
+			<-r
+		}
+		if got, want := b.model.sizes(), []int{16, 4, 2}; !slices.Equal(got, want) {
+			t.Errorf("batches of %v, want %v", got, want)
+		}
+	})
+}
+
+// Callers choose shapes; what is remembered of them is bounded.
+func TestShapesAreForgotten(t *testing.T) {
+	b := start(t, &fakeModel{}, adaptive(0))
+	for width := range 1000 {
+		if got := <-b.send(t.Context(), t, request(1, 1, width+1)); got.err != nil {
+			t.Fatal(got.err)
+		}
+	}
+	if n := batcher.Lanes(b.Batcher); n > 65 {
+		t.Errorf("%d kinds of requests are remembered", n)
+	}
+}

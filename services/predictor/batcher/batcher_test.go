@@ -178,6 +178,17 @@ func (b *bench) send(ctx context.Context, tb testing.TB, req *inference.ModelInf
 	return done
 }
 
+// sendAny is send for answers of any content.
+func (b *bench) sendAny(ctx context.Context, req *inference.ModelInferRequest) <-chan outcome {
+	done := make(chan outcome, 1)
+	begin := time.Now()
+	go func() {
+		_, _, err := b.Do(ctx, req)
+		done <- outcome{err, time.Since(begin)}
+	}()
+	return done
+}
+
 // counter reads a counter by its name and the values of its labels.
 func (b *bench) counter(tb testing.TB, name string, labels ...string) float64 {
 	tb.Helper()

@@ -18,7 +18,7 @@ type work struct {
 	reason  string
 	begun   time.Time
 	buffers buffers
-	cuts    []cutter // room for those of scatter
+	cuts    []cutter        // room for those of scatter
 	batch   trace.Span      // nil unless a member is sampled
 	ctx     context.Context // ends when no member waits any longer
 	cancel  context.CancelFunc

@@ -27,7 +27,6 @@ type item struct {
 	level    int
 	due      time.Duration // the deadline, since the batcher began; what orders a level
 	sequence uint64        // the order of arrival
-	timeout  *time.Timer   // of the queue policy; nil when there is none
 	sampled  bool
 	queue    trace.Span // nil unless sampled
 	run      trace.Span // nil unless sampled
@@ -38,7 +37,7 @@ type item struct {
 	work     *work // the batch that it is part of
 	read     bool  // its memory is read
 	waited   time.Duration
-	answered bool  // in an ordered batcher: it waits for those before it
+	answered bool // in an ordered batcher: it waits for those before it
 
 	// Written before done, read after it.
 	resp   *inference.ModelInferResponse

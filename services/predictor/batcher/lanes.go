@@ -186,7 +186,7 @@ func (q *lanes) next(s scene) (c cut, found bool, again time.Time) {
 	for _, l := range q.active {
 		s.others = len(q.active) > 1
 		queue := q.queue(l, starving)
-		if queue == nil || found && byTurn(queue[0], c.members[0]) > 0 {
+		if len(queue) == 0 || found && byTurn(queue[0], c.members[0]) > 0 {
 			continue
 		}
 		v := q.rule.cut(l, queue, s)

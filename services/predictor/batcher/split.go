@@ -105,4 +105,3 @@ func longest(parts []modelserver.Timing) modelserver.Timing {
 	slowest.Executions = executions
 	return slowest
 }
-
