@@ -4,8 +4,6 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"triptych/services/predictor/batcher"
 	"triptych/services/predictor/engine"
 	"triptych/shared/modelserver"
@@ -31,8 +29,9 @@ type Backend struct {
 }
 
 // NewBackend loads ONNX Runtime. A GPU that is asked for and that the runtime does
-// not offer is an error. Close the backend after its models.
-func NewBackend(cfg Config, tel *telemetry.Telemetry) (*Backend, error) {
+// not offer is an error. Close the backend after its models. Its batches are
+// counted in metrics, which it may share with other backends.
+func NewBackend(cfg Config, tel *telemetry.Telemetry, metrics *batcher.Metrics) (*Backend, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -48,10 +47,10 @@ func NewBackend(cfg Config, tel *telemetry.Telemetry) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{cfg: cfg, device: device, library: library, tel: tel}
+	b := &Backend{cfg: cfg, device: device, library: library, tel: tel, batches: metrics}
 	err = library.Offers(device)
 	if err == nil {
-		err = b.register(tel.Registry)
+		b.providers, err = newProviders(tel.Registry)
 	}
 	if err != nil {
 		_ = library.Close()
@@ -59,15 +58,6 @@ func NewBackend(cfg Config, tel *telemetry.Telemetry) (*Backend, error) {
 	}
 	tel.Logger.Info("ONNX Runtime loaded", "path", path, "version", library.Version(), "device", device.String())
 	return b, nil
-}
-
-func (b *Backend) register(registry prometheus.Registerer) error {
-	var err error
-	if b.providers, err = newProviders(registry); err != nil {
-		return err
-	}
-	b.batches, err = batcher.NewMetrics(registry)
-	return err
 }
 
 // Name is "onnxruntime".

@@ -32,10 +32,11 @@ func backend(tb testing.TB) (*predictor.Backend, *telemetry.Telemetry) {
 	tel := telemetry.Discard()
 	cfg := predictor.DefaultConfig()
 	cfg.Library = os.Getenv("TRIPTYCH_ONNXRUNTIME")
-	b, err := predictor.NewBackend(cfg, tel)
+	backends, err := predictor.NewBackends(cfg, tel)
 	if err != nil {
 		tb.Fatal(err)
 	}
+	b := backends[0].(*predictor.Backend)
 	tb.Cleanup(func() {
 		for range 2 {
 			if err := b.Close(); err != nil {

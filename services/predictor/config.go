@@ -1,6 +1,7 @@
 // Package predictor is the backend "onnxruntime": it runs ONNX models through
 // ONNX Runtime (package engine) in batches that are formed across requests
-// (package batcher). It serves nothing by itself: the model server does.
+// (package batcher). Package simulator is its other backend. It serves nothing by
+// itself: the model server does.
 package predictor
 
 import (

@@ -38,7 +38,7 @@ func TestConfigNamesTheFlag(t *testing.T) {
 	}
 }
 
-func TestNewBackendRefuses(t *testing.T) {
+func TestNewBackendsRefuses(t *testing.T) {
 	cases := map[string]struct {
 		cfg  predictor.Config
 		want string
@@ -48,7 +48,7 @@ func TestNewBackendRefuses(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := predictor.NewBackend(c.cfg, telemetry.Discard())
+			_, err := predictor.NewBackends(c.cfg, telemetry.Discard())
 			if err == nil || !strings.Contains(failure.Message(err), c.want) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
