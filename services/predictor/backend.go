@@ -66,6 +66,10 @@ func (b *Backend) Name() string { return Name }
 // Close lets go of the library. It may be called more than once.
 func (b *Backend) Close() error { return b.library.Close() }
 
+// Live says that a batch hangs, of whichever backend, if one does: the runtime may
+// give no error for a device that does not answer.
+func (b *Backend) Live() error { return b.batches.Stalled(b.cfg.StallTimeout) }
+
 // Complete fills in inputs, outputs, max_batch_size and the scheduler from the
 // model file.
 func (b *Backend) Complete(_ context.Context, spec modelserver.Spec) error {
@@ -82,6 +86,7 @@ func (b *Backend) Load(ctx context.Context, spec modelserver.Spec) (modelserver.
 	}
 	version := strconv.FormatInt(spec.Version, 10)
 	batching := batcher.FromModel(spec.Config, version, b.cfg.MaxQueueSize, session.Instances())
+	batching.Device = session.Device().String()
 	batches, err := batcher.New(batching, session.Run, b.tel.Tracer, b.batches)
 	if err != nil {
 		_ = session.Close()

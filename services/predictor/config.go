@@ -5,6 +5,8 @@
 package predictor
 
 import (
+	"time"
+
 	"github.com/spf13/pflag"
 
 	"triptych/services/predictor/engine"
@@ -26,12 +28,17 @@ type Config struct {
 	// cores, as far as the container's quota goes, among the batches that run at
 	// once. A model's intra_op_thread_count goes before it.
 	IntraOpThreads int
+	// StallTimeout is how long a batch may run before the service says that it no
+	// longer lives.
+	StallTimeout time.Duration
 }
 
 var _ config.Section = (*Config)(nil)
 
 // DefaultConfig works on any machine.
-func DefaultConfig() Config { return Config{Device: engine.Auto, MaxQueueSize: 1024} }
+func DefaultConfig() Config {
+	return Config{Device: engine.Auto, MaxQueueSize: 1024, StallTimeout: 2 * time.Minute}
+}
 
 // RegisterFlags implements config.Section.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
@@ -39,6 +46,7 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Library, "onnxruntime", c.Library, "Path of libonnxruntime.so, 1.24 or newer. Without one, the cache of \"make setup\" is looked into, then /usr/lib and /usr/local/lib.")
 	fs.IntVar(&c.MaxQueueSize, "max-queue-size", c.MaxQueueSize, "Most requests that wait for one version of a model whose queue policy sets no bound.")
 	fs.IntVar(&c.IntraOpThreads, "intra-op-threads", c.IntraOpThreads, "Threads of one operator of a model. With 0, the model's instances share the cores.")
+	fs.DurationVar(&c.StallTimeout, "stall-timeout", c.StallTimeout, "How long a batch may run before /livez says that the service hangs.")
 }
 
 // Validate implements config.Section.
@@ -51,6 +59,9 @@ func (c *Config) Validate() error {
 	}
 	if c.IntraOpThreads < 0 || c.IntraOpThreads > 1024 {
 		return config.Wrong("intra-op-threads", "is %d, must be from 0 to 1024", c.IntraOpThreads)
+	}
+	if c.StallTimeout <= 0 {
+		return config.Wrong("stall-timeout", "is %s, must be more than 0", c.StallTimeout)
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ func TestConfigNamesTheFlag(t *testing.T) {
 		"all":      {[]string{"--device", "cuda:1", "--onnxruntime", "/x.so", "--max-queue-size", "5", "--intra-op-threads", "2"}, ""},
 		"device":   {[]string{"--device", "gpu"}, `--device is wrong: "gpu" is no device`},
 		"queue":    {[]string{"--max-queue-size", "0"}, "--max-queue-size is 0, must be 1 or more"},
+		"stall":    {[]string{"--stall-timeout", "0s"}, "--stall-timeout is 0s, must be more than 0"},
 		"threads":  {[]string{"--intra-op-threads", "-1"}, "--intra-op-threads is -1, must be"},
 	}
 	for name, c := range cases {
@@ -43,8 +44,8 @@ func TestNewBackendsRefuses(t *testing.T) {
 		cfg  predictor.Config
 		want string
 	}{
-		"device":  {predictor.Config{Device: "tpu", MaxQueueSize: 1}, "--device"},
-		"library": {predictor.Config{Device: "cpu", MaxQueueSize: 1, Library: "/nowhere/libonnxruntime.so"}, `run "make setup"`},
+		"device":  {predictor.Config{Device: "tpu", MaxQueueSize: 1, StallTimeout: 1}, "--device"},
+		"library": {predictor.Config{Device: "cpu", MaxQueueSize: 1, StallTimeout: 1, Library: "/nowhere/libonnxruntime.so"}, `run "make setup"`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

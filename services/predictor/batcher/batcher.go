@@ -56,13 +56,13 @@ func New(cfg Config, execute Execute, tracer trace.Tracer, metrics *Metrics) (*B
 		cfg:     cfg,
 		execute: execute,
 		tracer:  tracer,
-		metrics: metrics.hold(cfg.Model, cfg.Version),
 		begun:   time.Now(),
 		lanes:   newLanes(cfg),
 		order:   order{kept: cfg.PreserveOrdering},
 		limit:   newLimit(cfg.MaxBatchSize),
 		busy:    make([]span, cfg.Instances),
 	}
+	b.metrics = metrics.hold(b)
 	b.metrics.limit.Set(float64(b.limit.rows))
 	b.ready, b.released = sync.NewCond(&b.mu), sync.NewCond(&b.mu)
 	b.alarm = time.AfterFunc(maxWait, b.wakeAll)
@@ -94,16 +94,20 @@ func (b *Batcher) Pending() int {
 	return b.lanes.count
 }
 
-// Stalled says that a batch has been running for longer than it may, if so.
-func (b *Batcher) Stalled(limit time.Duration) error {
+// ages are how long the request has waited that waits longest, and how long the
+// batch has been running that runs longest.
+func (b *Batcher) ages(now time.Time) (waits, runs time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	for _, l := range b.lanes.active {
+		waits = max(waits, now.Sub(l.oldest()))
+	}
 	for _, s := range b.busy {
-		if !s.begun.IsZero() && time.Since(s.begun) > limit {
-			return failure.New(failure.Unavailable, "a batch of model %q has been running for %s", b.cfg.Model, time.Since(s.begun).Round(time.Second))
+		if !s.begun.IsZero() {
+			runs = max(runs, now.Sub(s.begun))
 		}
 	}
-	return nil
+	return waits, runs
 }
 
 // Close refuses new requests, finishes those that it holds and waits for the

@@ -100,6 +100,7 @@ type bench struct {
 	*batcher.Batcher
 	model    *fakeModel
 	registry *prometheus.Registry
+	metrics  *batcher.Metrics
 	limit    int // max_batch_size
 }
 
@@ -127,7 +128,7 @@ func startTraced(tb testing.TB, model *fakeModel, tracer trace.Tracer, options .
 		tb.Fatal(err)
 	}
 	tb.Cleanup(b.Close)
-	return &bench{b, model, registry, cfg.MaxBatchSize}
+	return &bench{b, model, registry, metrics, cfg.MaxBatchSize}
 }
 
 func delay(d time.Duration) option { return func(c *batcher.Config) { c.Delay = d } }

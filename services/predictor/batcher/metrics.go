@@ -3,9 +3,14 @@ package batcher
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"triptych/shared/failure"
 )
 
 // The reasons why a request was dropped before it was executed.
@@ -36,7 +41,8 @@ func dropReason(ctx context.Context) string {
 	return dropDeadline
 }
 
-// Metrics are shared by the batchers of all models of a backend.
+// Metrics are shared by the batchers of all models of a service. They know which
+// batchers are open, for what is asked only when somebody wants to know.
 type Metrics struct {
 	size    *prometheus.HistogramVec
 	age     *prometheus.HistogramVec
@@ -47,7 +53,13 @@ type Metrics struct {
 
 	mu    sync.Mutex
 	users map[version]int // batchers that count for a version
+	open  map[*Batcher]struct{}
 }
+
+var (
+	oldestDesc  = prometheus.NewDesc("triptych_queue_oldest_seconds", "How long the request has waited that waits longest.", []string{"model", "version"}, nil)
+	runningDesc = prometheus.NewDesc("triptych_batch_running_seconds", "How long the batch has been running that runs longest.", []string{"model", "version"}, nil)
+)
 
 // version is what the series of a version have in common. While a version is
 // loaded again its old and its new batcher count into the same series.
@@ -77,13 +89,53 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Name: "triptych_batch_limit_rows", Help: "The most rows of a batch now: max_batch_size, or less for a while after the device's memory was too small.",
 		}, []string{"model", "version"}),
 		users: map[version]int{},
+		open:  map[*Batcher]struct{}{},
 	}
 	for _, c := range m.all() {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}
 	}
-	return m, nil
+	return m, registry.Register(m)
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
+	ch <- oldestDesc
+	ch <- runningDesc
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
+	now := time.Now()
+	oldest, running := map[version]time.Duration{}, map[version]time.Duration{}
+	for _, b := range m.batchers() {
+		v := version{b.cfg.Model, b.cfg.Version}
+		waits, runs := b.ages(now)
+		oldest[v], running[v] = max(oldest[v], waits), max(running[v], runs)
+	}
+	for v := range oldest {
+		ch <- prometheus.MustNewConstMetric(oldestDesc, prometheus.GaugeValue, oldest[v].Seconds(), v.model, v.number)
+		ch <- prometheus.MustNewConstMetric(runningDesc, prometheus.GaugeValue, running[v].Seconds(), v.model, v.number)
+	}
+}
+
+// Stalled says which model has had a batch running for longer than it may, if
+// any has: a device that hangs gives no error.
+func (m *Metrics) Stalled(limit time.Duration) error {
+	now := time.Now()
+	for _, b := range m.batchers() {
+		if _, runs := b.ages(now); runs > limit {
+			return failure.New(failure.Unavailable, "a batch of model %q has been running for %s", b.cfg.Model, runs.Round(time.Second))
+		}
+	}
+	return nil
+}
+
+func (m *Metrics) batchers() []*Batcher {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Collect(maps.Keys(m.open))
 }
 
 // vector is what all metrics have in common.
@@ -111,11 +163,13 @@ type labelled struct {
 
 // hold makes every series of a version at once, so that a counter is there
 // before the first time it counts.
-func (m *Metrics) hold(model, number string) *labelled {
+func (m *Metrics) hold(b *Batcher) *labelled {
+	model, number := b.cfg.Model, b.cfg.Version
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	v := version{model, number}
 	m.users[v]++
+	m.open[b] = struct{}{}
 	l := &labelled{
 		size:    m.size.WithLabelValues(model, number),
 		age:     m.age.WithLabelValues(model, number),
@@ -124,7 +178,7 @@ func (m *Metrics) hold(model, number string) *labelled {
 		dropped: byReason(m.dropped, v, dropReasons),
 		retried: byReason(m.retried, v, retryReasons),
 	}
-	l.release = sync.OnceFunc(func() { m.release(v) })
+	l.release = sync.OnceFunc(func() { m.release(b, v) })
 	return l
 }
 
@@ -136,9 +190,10 @@ func byReason(counters *prometheus.CounterVec, v version, reasons []string) map[
 	return found
 }
 
-func (m *Metrics) release(v version) {
+func (m *Metrics) release(b *Batcher, v version) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	delete(m.open, b)
 	if m.users[v]--; m.users[v] > 0 {
 		return
 	}

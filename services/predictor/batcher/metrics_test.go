@@ -47,9 +47,9 @@ func TestSeriesGoWithTheVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(b.Close)
-		return &bench{b, model, registry, 8}
+		return &bench{b, model, registry, metrics, 8}
 	}
-	const all = 6
+	const all = 8
 	old, other := open("1"), open("2")
 	if got := <-old.send(t.Context(), t, request(1, 1, 4)); got.err != nil {
 		t.Fatal(got.err)

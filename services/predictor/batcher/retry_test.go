@@ -273,22 +273,32 @@ func TestSplitThatFails(t *testing.T) {
 func TestStalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, &fakeModel{took: time.Hour})
-		if err := b.Stalled(0); err != nil {
+		if err := b.metrics.Stalled(0); err != nil {
 			t.Errorf("idle: %v", err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		waiting := b.send(ctx, t, request(1, 1, 4))
-		time.Sleep(time.Minute)
-		if err := b.Stalled(time.Minute); err != nil {
+		runs := b.send(ctx, t, request(1, 1, 4))
+		time.Sleep(30 * time.Second)
+		waits := b.send(ctx, t, request(2, 1, 4))
+		time.Sleep(30 * time.Second)
+		if err := b.metrics.Stalled(time.Minute); err != nil {
 			t.Errorf("within its time: %v", err)
 		}
+		if running, oldest := b.gauge(t, "triptych_batch_running_seconds"), b.gauge(t, "triptych_queue_oldest_seconds"); running != 60 || oldest != 30 {
+			t.Errorf("runs for %v s, the oldest waits for %v s", running, oldest)
+		}
 		time.Sleep(time.Second)
-		wantKind(t, b.Stalled(time.Minute), failure.Unavailable)
+		wantKind(t, b.metrics.Stalled(time.Minute), failure.Unavailable)
 		cancel()
-		<-waiting
+		<-runs
+		<-waits
 		synctest.Wait()
-		if err := b.Stalled(0); err != nil {
+		if err := b.metrics.Stalled(0); err != nil {
 			t.Errorf("idle again: %v", err)
+		}
+		b.Close()
+		if err := b.metrics.Stalled(0); err != nil {
+			t.Errorf("closed: %v", err)
 		}
 	})
 }

@@ -23,9 +23,6 @@ const (
 	maxInstances = 1024
 )
 
-// batchingKeys are the parameters that the batcher reads.
-var batchingKeys = []string{"batch_policy"}
-
 // settings are what the configuration of a model says.
 type settings struct {
 	model     string
@@ -59,9 +56,6 @@ func readSettings(cfg *inference.ModelConfig) (settings, error) {
 	s.readMemory(p)
 	s.readFaults(p)
 	s.readEcho(p)
-	for _, key := range batchingKeys {
-		p.Text(key, "")
-	}
 	return s, p.Err()
 }
 
