@@ -63,6 +63,7 @@ func (r *Registry) loadVersion(ctx context.Context, e Entry, v *version) error {
 		return err
 	}
 	took := time.Since(start)
+	v.cache = r.responses.open(v, v.logger)
 	v.loaded(m, took)
 	v.logger.Info("model loaded", "backend", backend.Name(), "seconds", took.Seconds())
 	return nil

@@ -71,6 +71,7 @@ func (s *Stage) Serve(backends ...modelserver.Backend) error {
 	if err != nil {
 		return err
 	}
+	s.Registry.LimitResponseCache(s.config.ResponseCacheBytes)
 	info := modelserver.Info{Name: "triptych-" + s.name, Version: telemetry.Version()}
 	s.Service = modelserver.NewService(info, s.Registry, s.config.ModelControl == controlExplicit)
 	return nil
