@@ -1,6 +1,7 @@
 package modelconfig_test
 
 import (
+	"strings"
 	"testing"
 
 	"triptych/shared/failure"
@@ -28,5 +29,23 @@ func TestCheckMetrics(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) { wantFailure(t, checkText(t, good+tt.text), failure.Invalid, tt.message) })
+	}
+}
+
+// perf_analyzer stops at a response_cache or a model_transaction_policy without its
+// truth value.
+func TestMarshalJSONHasTheTruthValues(t *testing.T) {
+	cfg, err := modelconfig.ParseText("config.pbtxt", []byte("response_cache { } model_transaction_policy { }"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := modelconfig.MarshalJSON(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"response_cache":{"enable":false}`, `"model_transaction_policy":{"decoupled":false}`} {
+		if !strings.Contains(string(got), want) {
+			t.Errorf("no %s in %s", want, got)
+		}
 	}
 }

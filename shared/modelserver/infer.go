@@ -2,7 +2,6 @@ package modelserver
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -39,7 +38,7 @@ func (s *Service) ModelInfer(ctx context.Context, req *inference.ModelInferReque
 // answer makes and counts the answer to a request that came at start. A panic of
 // the model is the failure of this request alone, whichever door it came by.
 func (v *version) answer(ctx context.Context, req *inference.ModelInferRequest, start time.Time) (resp *inference.ModelInferResponse, err error) {
-	defer caught(&err, "%s", broke(v.name))
+	defer caught(&err, "model %q broke on this request", v.name)
 	if err := failure.OfContext(ctx); err != nil {
 		return nil, err
 	}
@@ -69,9 +68,6 @@ func (v *version) answer(ctx context.Context, req *inference.ModelInferRequest, 
 	v.count(got, batch, start)
 	return resp, nil
 }
-
-// broke is what callers read of a model that panicked.
-func broke(model string) string { return "model " + strconv.Quote(model) + " broke on this request" }
 
 // serve runs the model, unless its response cache has the answer.
 func (v *version) serve(ctx context.Context, req *inference.ModelInferRequest, batch int64) (served, error) {

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"triptych/proto/inference"
 	"triptych/shared/failure"
 	"triptych/shared/modelconfig"
@@ -109,14 +111,15 @@ func (c *responseCache) answer(ctx context.Context, req *inference.ModelInferReq
 		if !found.leads && run.endedBefore(ctx) {
 			continue
 		}
-		return c.outcome(run, found.leads, time.Since(start))
+		return c.outcome(ctx, run, found.leads, time.Since(start))
 	}
 }
 
 // outcome is what a run gave, for one of those who waited for it.
-func (c *responseCache) outcome(run *sharedRun, led bool, waited time.Duration) (served, error) {
+func (c *responseCache) outcome(ctx context.Context, run *sharedRun, led bool, waited time.Duration) (served, error) {
 	if !led {
 		c.v.stats.coalesced()
+		trace.SpanFromContext(ctx).AddLink(run.leader)
 	}
 	if run.err != nil {
 		return served{}, run.err

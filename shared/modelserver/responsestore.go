@@ -117,6 +117,9 @@ func share(resp *inference.ModelInferResponse) *inference.ModelInferResponse {
 		Outputs:           make([]*inference.ModelInferResponse_InferOutputTensor, len(resp.GetOutputs())),
 		RawOutputContents: slices.Clone(resp.GetRawOutputContents()),
 	}
+	for i, data := range own.RawOutputContents {
+		own.RawOutputContents[i] = slices.Clip(data) // to append writes into no one's
+	}
 	for i, out := range resp.GetOutputs() {
 		own.Outputs[i] = &inference.ModelInferResponse_InferOutputTensor{
 			Name: out.GetName(), Datatype: out.GetDatatype(), Shape: slices.Clone(out.GetShape()),

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"triptych/proto/inference"
 	"triptych/shared/failure"
 )
@@ -11,8 +13,9 @@ import (
 // sharedRun is one run of the model for all the equal requests that come while it
 // lasts. It belongs to none of them: it goes on while anybody waits.
 type sharedRun struct {
-	deadline time.Time // of the request that began it; zero is none
-	waiting  int       // guarded by the store's lock
+	deadline time.Time  // of the request that began it; zero is none
+	leader   trace.Link // to the span of that request
+	waiting  int        // guarded by the store's lock
 	cancel   context.CancelFunc
 
 	// Written before done is closed, read after it.
@@ -25,7 +28,7 @@ type sharedRun struct {
 // newSharedRun is a run that one request waits for. Its context has the values
 // and the deadline of that request's, but does not end when its caller goes.
 func newSharedRun(ctx context.Context) (*sharedRun, context.Context) {
-	run := &sharedRun{waiting: 1, done: make(chan struct{})}
+	run := &sharedRun{waiting: 1, leader: trace.LinkFromContext(ctx), done: make(chan struct{})}
 	own := context.WithoutCancel(ctx)
 	if deadline, ok := ctx.Deadline(); ok {
 		run.deadline = deadline
@@ -66,30 +69,26 @@ func (c *responseCache) start(f found, key runKey, req *inference.ModelInferRequ
 // run runs the model, keeps its answer, and counts.
 func (c *responseCache) run(f found, key runKey, req *inference.ModelInferRequest, batch int64, looked time.Duration) {
 	run := f.run
-	var keeping time.Time
-	var kept *keptResponse
-	run.err = failure.Guard(broke(c.v.name), func() (err error) {
-		run.response, run.timing, err = c.v.infer(f.ctx, req, batch)
-		if err != nil {
-			return err
-		}
-		if run.response == nil {
-			return failure.New(failure.Internal, "%s", broke(c.v.name))
-		}
-		keeping = time.Now()
-		kept = c.keepable(key, req, run.response)
-		return nil
-	})
-	c.over(key, run, kept)
+	run.err = c.execute(f.ctx, run, req, batch)
+	keeping := time.Now()
 	if run.err != nil {
+		c.over(key, run, nil)
 		c.v.stats.abandoned(run.err, run.timing)
 	} else {
+		c.over(key, run, c.keepable(key, req, run.response))
 		c.v.stats.ran(batch, run.timing)
 	}
-	if !keeping.IsZero() {
-		looked += time.Since(keeping)
+	c.v.stats.missed(looked + time.Since(keeping))
+}
+
+// execute runs the model. A panic is the failure of those who wait for this run.
+func (c *responseCache) execute(ctx context.Context, run *sharedRun, req *inference.ModelInferRequest, batch int64) (err error) {
+	defer caught(&err, "model %q broke on this request", c.v.name)
+	run.response, run.timing, err = c.v.infer(ctx, req, batch)
+	if err == nil && run.response == nil {
+		return failure.New(failure.Internal, "model %q broke on this request", c.v.name)
 	}
-	c.v.stats.missed(looked)
+	return err
 }
 
 // over keeps what there is to keep. From then on nobody joins the run.

@@ -10,6 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
 	"triptych/proto/inference"
 	"triptych/shared/call"
 	"triptych/shared/failure"
@@ -252,6 +257,36 @@ func TestUrgentRequestsRunAlone(t *testing.T) {
 		asking(call.With(t.Context(), call.Info{Priority: 1}), s).is(t, "hit", 0)
 		if m.runs.Load() != 2 {
 			t.Errorf("%d runs", m.runs.Load())
+		}
+	})
+}
+
+// Spans say where answers came from; who shared a run is linked to who led it.
+func TestSpansOfCachedAnswers(t *testing.T) {
+	t.Parallel()
+	slowly(t, func(t *testing.T, s *modelserver.Service, _ *modelserver.Registry, _ *counting) {
+		kept := tracetest.NewInMemoryExporter()
+		tracer := sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept)).Tracer("")
+		var callers []*caller
+		var spans []trace.Span
+		for range 2 {
+			ctx, span := tracer.Start(t.Context(), "call")
+			callers, spans = append(callers, asking(ctx, s)), append(spans, span)
+			synctest.Wait()
+		}
+		callers[0].is(t, "miss", time.Second)
+		callers[1].is(t, "coalesced", time.Second)
+		for _, span := range spans {
+			span.End()
+		}
+		got := kept.GetSpans()
+		for i, want := range []string{"miss", "coalesced"} {
+			if len(got[i].Attributes) != 1 || got[i].Attributes[0] != attribute.String("triptych.cache", want) || len(got[i].Links) != i {
+				t.Errorf("the span of the %s has %v and the links %v", want, got[i].Attributes, got[i].Links)
+			}
+		}
+		if got[1].Links[0].SpanContext.SpanID() != spans[0].SpanContext().SpanID() {
+			t.Error("the link leads elsewhere")
 		}
 	})
 }
