@@ -410,6 +410,37 @@ func TestCacheEndsWithTheVersion(t *testing.T) {
 	}
 }
 
+// What a version that is gone had kept takes no room.
+func TestCacheGivesRoomBack(t *testing.T) {
+	t.Parallel()
+	folder := servertest.Repository(t, map[string]string{"m/config.pbtxt": cachedConfig, "other/config.pbtxt": cachedConfig})
+	r := newRegistry(t, folder, loading(func(context.Context, modelserver.Spec) (modelserver.Model, error) { return &counting{factor: 2}, nil }))
+	r.LimitResponseCache(13_000) // two answers
+	s := newService(r)
+	long := make([]float32, 1000)
+	other := func() string {
+		req := row(long...)
+		req.ModelName = "other"
+		resp, err := s.ModelInfer(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return from(resp)
+	}
+	other()
+	for range 5 {
+		if got := ask(t, s, long...); got != "miss" {
+			t.Errorf("got a %s", got)
+		}
+		if err := r.Load(t.Context(), "m"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := other(); got != "hit" {
+		t.Errorf("another model's answer had to go: %s", got)
+	}
+}
+
 // An ensemble's answers would outlive its steps' versions.
 func TestCacheOfAnEnsemble(t *testing.T) {
 	t.Parallel()

@@ -232,16 +232,21 @@ func TestDeadlinesOfEqualRequests(t *testing.T) {
 	t.Run("at most two runs long", func(t *testing.T) {
 		t.Parallel()
 		slowly(t, func(t *testing.T, s *modelserver.Service, _ *modelserver.Registry, m *counting) {
-			hasty := func() { asking(within(t, 500*time.Millisecond), s) }
-			hasty()
-			synctest.Wait()
-			patient := asking(t.Context(), s)
-			for range 20 {
-				time.Sleep(100 * time.Millisecond)
-				hasty()
+			var all []*caller
+			hasty := func(n int) {
+				for range n {
+					all = append(all, asking(within(t, 500*time.Millisecond), s))
+					synctest.Wait()
+					time.Sleep(50 * time.Millisecond)
+				}
 			}
-			patient.is(t, "miss", 1500*time.Millisecond)
-			time.Sleep(time.Second)
+			hasty(8)
+			patient := asking(t.Context(), s) // at 400 ms: the first run gives up at 500
+			hasty(20)
+			patient.is(t, "miss", 1100*time.Millisecond)
+			for _, c := range all {
+				<-c.done
+			}
 		})
 	})
 }
@@ -307,6 +312,27 @@ func TestUnloadWaitsForASharedRun(t *testing.T) {
 			t.Errorf("unloaded after %s: %v", time.Since(start), err)
 		}
 		follower.is(t, "coalesced", time.Second)
+	})
+}
+
+// Nor under one that is cancelled and has not ended yet.
+func TestUnloadWaitsForACancelledRun(t *testing.T) {
+	t.Parallel()
+	slowly(t, func(t *testing.T, s *modelserver.Service, r *modelserver.Registry, m *counting) {
+		m.before = func(ctx context.Context, _ *inference.ModelInferRequest) error {
+			<-ctx.Done()
+			time.Sleep(100 * time.Millisecond)
+			return failure.OfContext(ctx)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		leader := asking(ctx, s)
+		synctest.Wait()
+		cancel()
+		leader.is(t, "CANCELLED", 0)
+		start := time.Now()
+		if err := r.Unload(t.Context(), "m"); err != nil || time.Since(start) != 100*time.Millisecond {
+			t.Errorf("unloaded after %s: %v", time.Since(start), err)
+		}
 	})
 }
 
