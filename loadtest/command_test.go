@@ -96,6 +96,34 @@ func TestRun(t *testing.T) {
 	}
 }
 
+func TestRunWithTensors(t *testing.T) {
+	server := targettest.Start(t, echo)
+	args := []string{"--protocol", "grpc", "--url", server.Address, "--tensor", targettest.Tensor + ":FP32:3,4", "--batch", "2", "--priority", "7", "--requests", "50"}
+	o := runWith(t, t.Context(), nil, append(args, "--rate", "5000", "--deadline", "10s")...)
+	if o.status != statusGood || o.report.Answered != 50 || !strings.Contains(o.stdout, "16 tensors tensor:FP32:3,4 with a batch of 2") || !strings.Contains(o.stdout, ", deadline 10000 ms, for") {
+		t.Errorf("status %d\n%s%s", o.status, o.stdout, o.stderr)
+	}
+}
+
+// A refusal that comes early and an answer that comes too late are told apart.
+func TestRunWithADeadline(t *testing.T) {
+	for name, tt := range map[string]struct {
+		classify targettest.Classify
+		kind     string
+	}{
+		"refused":  {func([]byte) ([]string, error) { return nil, failure.New(failure.Deadline, "no time") }, "gRPC DEADLINE_EXCEEDED DEADLINE"},
+		"too late": {func([]byte) ([]string, error) { time.Sleep(300 * time.Millisecond); return nil, nil }, "timeout"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := targettest.Start(t, tt.classify)
+			o := runWith(t, t.Context(), nil, "--protocol", "grpc", "--url", server.Address, "--tensor", targettest.Tensor+":UINT8:3", "--deadline", "150ms", "--requests", "3")
+			if o.status != statusErrors || len(o.report.Errors) != 1 || o.report.Errors[0].Kind != tt.kind || !strings.Contains(o.stdout, "(known after p50") {
+				t.Errorf("status %d\n%s%s", o.status, o.stdout, o.stderr)
+			}
+		})
+	}
+}
+
 // With the real file of expected answers: a server that is right, and one that
 // is wrong about one image.
 func TestRunWithExpectedAnswers(t *testing.T) {
@@ -201,6 +229,14 @@ func TestRunRefuses(t *testing.T) {
 		{"duration", []string{dir, "--duration", "-1s"}, "--duration is -1s"},
 		{"warmup", []string{dir, "--warmup", "-1s"}, "--warmup is -1s"},
 		{"timeout", []string{dir, "--timeout", "0"}, "--timeout is 0s, must be more than 0"},
+		{"tensor", []string{"--tensor", "x", "--protocol", "grpc"}, `--tensor is "x", must be NAME:DATATYPE:DIMS`},
+		{"tensor over HTTP", []string{"--tensor", "x:FP32:1"}, "--tensor needs --protocol grpc"},
+		{"tensor with labels", []string{"--tensor", "x:FP32:1", "--protocol", "grpc", "--verify-consistent"}, "--tensor has no labels"},
+		{"tensor and images", []string{dir, "--tensor", "x:FP32:1", "--protocol", "grpc"}, "--tensor and images can't both be sent"},
+		{"contents", []string{"--tensor", "x:FP32:1", "--protocol", "grpc", "--contents", "0"}, "--contents is 0"},
+		{"batch", []string{"--tensor", "x:FP32:1", "--protocol", "grpc", "--batch", "-1"}, "--batch is -1"},
+		{"priority", []string{dir, "--priority", "1"}, "--priority needs --tensor"},
+		{"deadline", []string{dir, "--deadline", "-1s"}, "--deadline is -1s"},
 		{"model", []string{dir, "--model", ""}, "--model is empty"},
 		{"expected", []string{dir, "--expected", "nothing.json"}, "--expected: nothing.json can't be read"},
 		{"image", []string{filepath.Join(dir, "b")}, "can't be read"},

@@ -24,30 +24,57 @@ func runTest(ctx context.Context, s *settings, stdout, stderr io.Writer) (passed
 		return false, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	images, err := sample.Read(s.images...)
-	if err != nil {
-		return false, err
-	}
-	sender, err := target.New(s.targetOptions(), images)
+	sender, items, err := newTarget(s)
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, sender.Close()) }()
-	checked, err := withChecks(s, sender, images)
-	if err != nil {
-		return false, err
-	}
-	plan := s.plan(len(images))
-	t := test{settings: s, target: checked, progress: newProgress(s, stderr)}
+	plan := s.plan(items)
+	t := test{settings: s, target: sender, progress: newProgress(s, stderr)}
 	r := report.Report{Started: time.Now(), Settings: s.describe(plan)}
 	if s.warmup > 0 {
-		r.Warmup = t.phase(ctx, "warm-up", load.Plan{Duration: s.warmup, Timeout: s.timeout, Items: len(images)})
+		r.Warmup = t.phase(ctx, "warm-up", load.Plan{Duration: s.warmup, Timeout: s.timeout, Items: items})
 	}
 	before := measure.CPUTime()
 	r.Result = t.phase(ctx, "test", plan)
 	r.CPU = measure.CPUTime() - before
 	r.Interrupted = ctx.Err() != nil
 	return r.Result.Answered > 0 && r.Result.Errors == 0, errors.Join(r.Text(stdout), r.JSON(file))
+}
+
+// newTarget gives what is to be sent to, and how many items it has.
+func newTarget(s *settings) (t target.Target, items int, err error) {
+	if s.tensor != "" {
+		spec, err := sample.ParseTensor(s.tensor, s.batch)
+		if err != nil {
+			return nil, 0, err
+		}
+		tensors, err := sample.Tensors(spec, s.contents, s.seed)
+		if err != nil {
+			return nil, 0, err
+		}
+		t, err = target.NewTensors(s.targetOptions(), tensors, nil)
+		return t, len(tensors), err
+	}
+	images, err := sample.Read(s.images...)
+	if err != nil {
+		return nil, 0, err
+	}
+	sender, err := target.New(s.targetOptions(), images)
+	if err != nil {
+		return nil, 0, err
+	}
+	checks, err := withChecks(s, sender, images)
+	if err != nil {
+		return nil, 0, errors.Join(err, sender.Close())
+	}
+	return checked{checks, sender}, len(images), nil
+}
+
+// checked is a target behind its checks.
+type checked struct {
+	load.Target
+	io.Closer
 }
 
 // withChecks decorates the target with the checks that were asked for.

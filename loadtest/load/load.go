@@ -29,8 +29,11 @@ type Plan struct {
 	// Duration ends the test when no request can start within it; 0 for no such
 	// end.
 	Duration time.Duration
-	// Timeout bounds one request.
+	// Timeout bounds one request from when it is sent.
 	Timeout time.Duration
+	// Deadline bounds one request from when it is due, as for a user who needs
+	// the answer by then; 0 for no such bound. The server is told.
+	Deadline time.Duration
 	// Items is how many items the target has. They are sent in turn.
 	Items int
 }
@@ -77,7 +80,7 @@ func (s *session) over(n int64, elapsed time.Duration) bool {
 func (s *session) send(work context.Context, n int64, planned time.Time) {
 	s.recorder.Started()
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(work, s.Timeout)
+	ctx, cancel := context.WithDeadline(work, s.limit(planned, began))
 	answer, err := s.target.Do(ctx, int(n%int64(s.Items)))
 	expired := errors.Is(ctx.Err(), context.DeadlineExceeded)
 	cancel()
@@ -85,10 +88,27 @@ func (s *session) send(work context.Context, n int64, planned time.Time) {
 	case err == nil:
 		s.recorder.Answered(answer, time.Since(planned), began.Sub(planned))
 	case expired:
-		s.recorder.Failed(measure.Fault{Kind: measure.Timeout, Message: "no answer within " + s.Timeout.String()})
+		s.recorder.Failed(measure.Fault{Kind: measure.Timeout, Message: "no answer within " + s.patience().String()}, time.Since(planned))
 	case work.Err() != nil:
 		s.recorder.Abandoned()
 	default:
-		s.recorder.Failed(measure.FaultOf(err))
+		s.recorder.Failed(measure.FaultOf(err), time.Since(planned))
 	}
+}
+
+// limit is when a request is given up.
+func (s *session) limit(planned, began time.Time) time.Time {
+	limit := began.Add(s.Timeout)
+	if deadline := planned.Add(s.Deadline); s.Deadline > 0 && deadline.Before(limit) {
+		return deadline
+	}
+	return limit
+}
+
+// patience is how long a request that is not late has.
+func (s *session) patience() time.Duration {
+	if s.Deadline > 0 {
+		return min(s.Deadline, s.Timeout)
+	}
+	return s.Timeout
 }

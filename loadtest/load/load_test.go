@@ -199,6 +199,29 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// A deadline counts from when a request was due, so that waiting for the generator
+// is no gift to the server.
+func TestDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var given []time.Duration
+		s := &server{serve: func(ctx context.Context) error {
+			limit, _ := ctx.Deadline()
+			given = append(given, time.Until(limit))
+			return sleep(ctx, 80*time.Millisecond)
+		}}
+		p := plan(3, 0)
+		p.Deadline = 100 * time.Millisecond
+		if r := closed(t.Context(), p, 1, s); r.Answered != 3 || given[0] != p.Deadline {
+			t.Errorf("result %+v, given %v", r, given)
+		}
+		p.Deadline = 50 * time.Millisecond
+		r := closed(t.Context(), p, 1, s)
+		if r.Errors != 3 || r.Faults[0].Kind != measure.Timeout || r.Faults[0].Latency.P99 != p.Deadline || r.Faults[0].Example != "no answer within 50ms" {
+			t.Errorf("result %+v", r)
+		}
+	})
+}
+
 func TestEndedEarly(t *testing.T) {
 	run := map[string]func(context.Context, load.Plan, *server) measure.Result{
 		"closed": func(ctx context.Context, p load.Plan, s *server) measure.Result { return closed(ctx, p, 4, s) },

@@ -80,7 +80,7 @@ type pool struct {
 // submit hands a job to the workers, or counts it as not sent. It never waits.
 func (p *pool) submit(work context.Context, j job) {
 	if p.outstanding.Load() == int64(cap(p.jobs)) {
-		p.recorder.Failed(measure.Fault{Kind: measure.Overrun, Message: "not sent: as many requests as allowed were in flight"})
+		p.recorder.Failed(measure.Fault{Kind: measure.Overrun, Message: "not sent: as many requests as allowed were in flight"}, 0)
 		return
 	}
 	p.jobs <- j

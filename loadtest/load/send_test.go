@@ -32,3 +32,18 @@ func TestSendThatIsLate(t *testing.T) {
 		}
 	})
 }
+
+func TestLimitOfARequestThatIsLate(t *testing.T) {
+	due := time.Unix(0, 0)
+	began := due.Add(30 * time.Millisecond)
+	for _, tt := range []struct{ timeout, deadline, want time.Duration }{
+		{time.Second, 0, 1030 * time.Millisecond},
+		{time.Second, 100 * time.Millisecond, 100 * time.Millisecond},
+		{10 * time.Millisecond, 100 * time.Millisecond, 40 * time.Millisecond},
+	} {
+		s := session{Plan: Plan{Timeout: tt.timeout, Deadline: tt.deadline}}
+		if got := s.limit(due, began).Sub(due); got != tt.want {
+			t.Errorf("timeout %v, deadline %v: given up %v after it was due, want %v", tt.timeout, tt.deadline, got, tt.want)
+		}
+	}
+}

@@ -81,15 +81,17 @@ func TestFaults(t *testing.T) {
 		if kind != measure.Overrun {
 			r.Started()
 		}
-		r.Failed(measure.Fault{Kind: kind, Message: message})
+		r.Failed(measure.Fault{Kind: kind, Message: message}, 3*time.Millisecond)
 	}
 	fail("HTTP 503", "first")
 	fail("HTTP 503", "second")
 	fail(measure.Overrun, "late")
 	fail("a\x1b[31m", strings.Repeat("x\n", 200))
+	d := 3 * time.Millisecond
+	known := measure.Spread{Min: d, Mean: d, P50: d, P90: d, P95: d, P99: d, P999: d, Max: d}
 	want := []measure.FaultCount{
-		{Kind: "HTTP 503", Count: 2, Example: "first"},
-		{Kind: "a [31m", Count: 1, Example: strings.Repeat("x ", 100) + "..."},
+		{Kind: "HTTP 503", Count: 2, Example: "first", Latency: known},
+		{Kind: "a [31m", Count: 1, Example: strings.Repeat("x ", 100) + "...", Latency: known},
 		{Kind: "overrun", Count: 1, Example: "late"},
 	}
 	got := r.Result()
@@ -103,7 +105,7 @@ func TestKindsAreBounded(t *testing.T) {
 	r := measure.NewRecorder()
 	for i := range 1000 {
 		r.Started()
-		r.Failed(measure.Fault{Kind: fmt.Sprint(i)})
+		r.Failed(measure.Fault{Kind: fmt.Sprint(i)}, time.Second)
 	}
 	got := r.Result()
 	if len(got.Faults) > 51 || got.Errors != 1000 || got.Faults[0].Kind != measure.Other || got.Faults[0].Count != 950 {
@@ -132,7 +134,7 @@ func TestConcurrentUse(t *testing.T) {
 				case 0:
 					r.Answered(measure.Answer{}, time.Millisecond, 0)
 				case 1:
-					r.Failed(measure.Fault{Kind: "k"})
+					r.Failed(measure.Fault{Kind: "k"}, time.Second)
 				default:
 					r.Abandoned()
 				}

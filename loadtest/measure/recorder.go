@@ -39,14 +39,22 @@ type Recorder struct {
 	received  int64
 	latency   distribution
 	lateness  distribution
-	faults    map[string]*FaultCount
+	faults    map[string]*fault
 }
 
-// FaultCount is how often a kind of error came, with the words of the first.
+// FaultCount is how often a kind of error came, with the words of the first and
+// how long after they were due the requests learned it.
 type FaultCount struct {
-	Kind    string `json:"kind"`
-	Count   int64  `json:"count"`
-	Example string `json:"example"`
+	Kind    string
+	Count   int64
+	Example string
+	Latency Spread
+}
+
+// fault is a kind of error while it is being counted.
+type fault struct {
+	FaultCount
+	latency distribution
 }
 
 // NewRecorder starts the clock.
@@ -55,7 +63,7 @@ func NewRecorder() *Recorder {
 		began:    time.Now(),
 		latency:  newDistribution(),
 		lateness: newDistribution(),
-		faults:   map[string]*FaultCount{},
+		faults:   map[string]*fault{},
 	}
 }
 
@@ -80,9 +88,9 @@ func (r *Recorder) Answered(a Answer, latency, late time.Duration) {
 	r.lateness.add(late)
 }
 
-// Failed counts an error. The latency of what failed is not kept: a refusal is
-// quick, and would make the server look fast.
-func (r *Recorder) Failed(f Fault) {
+// Failed counts an error that was known after so long. Its latency is kept apart:
+// a refusal is quick, and would make the answers look fast.
+func (r *Recorder) Failed(f Fault, latency time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if f.Kind != Overrun { // which never started
@@ -94,10 +102,13 @@ func (r *Recorder) Failed(f Fault) {
 		count, known = r.faults[f.Kind]
 	}
 	if !known {
-		count = &FaultCount{Kind: printable(f.Kind), Example: printable(f.Message)}
+		count = &fault{FaultCount{Kind: printable(f.Kind), Example: printable(f.Message)}, newDistribution()}
 		r.faults[f.Kind] = count
 	}
 	count.Count++
+	if f.Kind != Overrun {
+		count.latency.add(latency)
+	}
 }
 
 // Abandoned counts a request that was broken off because the test was ended

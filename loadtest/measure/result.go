@@ -49,7 +49,8 @@ func (r *Recorder) Result() Result {
 	}
 	for _, f := range r.faults {
 		result.Errors += f.Count
-		result.Faults = append(result.Faults, *f)
+		f.Latency = f.latency.spread()
+		result.Faults = append(result.Faults, f.FaultCount)
 	}
 	slices.SortFunc(result.Faults, func(a, b FaultCount) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Kind, b.Kind))

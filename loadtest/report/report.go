@@ -22,7 +22,10 @@ type Settings struct {
 	Protocol string `json:"protocol"`
 	URL      string `json:"url"`
 	Model    string `json:"model"`
-	Images   int    `json:"images"`
+	Images   int    `json:"images,omitempty"`
+	// Tensor is what is sent in place of images.
+	Tensor   string `json:"tensor,omitempty"`
+	Priority uint64 `json:"priority,omitempty"`
 	// Loop is Closed or Open.
 	Loop             string  `json:"loop"`
 	Concurrency      int     `json:"concurrency,omitempty"`
@@ -33,6 +36,7 @@ type Settings struct {
 	DurationSeconds  float64 `json:"duration_s,omitempty"`
 	WarmupSeconds    float64 `json:"warmup_s"`
 	TimeoutSeconds   float64 `json:"timeout_s"`
+	DeadlineSeconds  float64 `json:"deadline_s,omitempty"`
 	Connections      int     `json:"connections,omitempty"`
 	Expected         string  `json:"expected,omitempty"`
 	ExpectedVersion  string  `json:"expected_version,omitempty"`
@@ -96,22 +100,29 @@ type generator struct {
 	Late            *milliseconds `json:"late_ms,omitempty"` // of an open loop
 }
 
+type faults struct {
+	Kind    string       `json:"kind"`
+	Count   int64        `json:"count"`
+	Example string       `json:"example"`
+	Latency milliseconds `json:"latency_ms"`
+}
+
 type document struct {
-	Started        time.Time            `json:"started"`
-	Settings       Settings             `json:"settings"`
-	Interrupted    bool                 `json:"interrupted"`
-	Warmup         warmup               `json:"warmup"`
-	ElapsedSeconds float64              `json:"elapsed_s"`
-	Requests       int64                `json:"requests"`
-	Answered       int64                `json:"answered"`
-	Failed         int64                `json:"failed"`
-	Abandoned      int64                `json:"abandoned"`
-	Throughput     float64              `json:"throughput_per_s"`
-	Latency        milliseconds         `json:"latency_ms"`
-	Errors         []measure.FaultCount `json:"errors"`
-	BytesSent      int64                `json:"bytes_sent"`
-	BytesReceived  int64                `json:"bytes_received"`
-	Generator      generator            `json:"generator"`
+	Started        time.Time    `json:"started"`
+	Settings       Settings     `json:"settings"`
+	Interrupted    bool         `json:"interrupted"`
+	Warmup         warmup       `json:"warmup"`
+	ElapsedSeconds float64      `json:"elapsed_s"`
+	Requests       int64        `json:"requests"`
+	Answered       int64        `json:"answered"`
+	Failed         int64        `json:"failed"`
+	Abandoned      int64        `json:"abandoned"`
+	Throughput     float64      `json:"throughput_per_s"`
+	Latency        milliseconds `json:"latency_ms"`
+	Errors         []faults     `json:"errors"`
+	BytesSent      int64        `json:"bytes_sent"`
+	BytesReceived  int64        `json:"bytes_received"`
+	Generator      generator    `json:"generator"`
 }
 
 // JSON writes the report as one document.
@@ -121,9 +132,12 @@ func (r Report) JSON(w io.Writer) error {
 		Warmup:         warmup{r.Warmup.Answered, r.Warmup.Errors},
 		ElapsedSeconds: r.Result.Elapsed.Seconds(),
 		Requests:       r.Result.Requests(), Answered: r.Result.Answered, Failed: r.Result.Errors, Abandoned: r.Result.Abandoned,
-		Throughput: r.Result.Throughput(), Latency: inMilliseconds(r.Result.Latency), Errors: r.Result.Faults,
+		Throughput: r.Result.Throughput(), Latency: inMilliseconds(r.Result.Latency), Errors: make([]faults, 0, len(r.Result.Faults)),
 		BytesSent: r.Result.Sent, BytesReceived: r.Result.Received,
 		Generator: generator{CPUSeconds: r.CPU.Seconds(), Cores: r.cores(), CPUPerRequestUS: float64(r.cpuPerRequest()) / float64(time.Microsecond)},
+	}
+	for _, f := range r.Result.Faults {
+		d.Errors = append(d.Errors, faults{f.Kind, f.Count, f.Example, inMilliseconds(f.Latency)})
 	}
 	if r.Settings.Loop == Open {
 		late := inMilliseconds(r.Result.Lateness)

@@ -28,7 +28,7 @@ func example() report.Report {
 		Warmup: measure.Result{Answered: 5, Errors: 1},
 		Result: measure.Result{
 			Elapsed: 10 * time.Second, Answered: 1000, Errors: 3, Sent: 123_456_789, Received: 98_765,
-			Faults:  []measure.FaultCount{{Kind: "gRPC UNAVAILABLE", Count: 2, Example: "down"}, {Kind: "timeout", Count: 1, Example: "no answer within 30s"}},
+			Faults:  []measure.FaultCount{{Kind: "gRPC UNAVAILABLE", Count: 2, Example: "down"}, {Kind: "timeout", Count: 1, Example: "no answer within 30s", Latency: spread(2 * time.Millisecond)}},
 			Latency: spread(2 * time.Millisecond), Lateness: spread(10 * time.Microsecond),
 		},
 		CPU: 500 * time.Millisecond,
@@ -51,7 +51,7 @@ generator   0.50 s of CPU: 0.05 cores, 498 us a request
 
 errors
         2  gRPC UNAVAILABLE: down
-        1  timeout: no answer within 30s
+        1  timeout: no answer within 30s (known after p50 6.00ms, p99 12.0ms)
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -91,6 +91,7 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	latency := map[string]any{"min": 2.0, "mean": 4.0, "p50": 6.0, "p90": 8.0, "p95": 10.0, "p99": 12.0, "p99.9": 140.0, "max": 16000.0}
+	none := map[string]any{"min": 0.0, "mean": 0.0, "p50": 0.0, "p90": 0.0, "p95": 0.0, "p99": 0.0, "p99.9": 0.0, "max": 0.0}
 	want := map[string]any{
 		"started": "2026-01-02T03:04:05Z",
 		"settings": map[string]any{
@@ -102,8 +103,8 @@ func TestJSON(t *testing.T) {
 		"elapsed_s":   10.0, "requests": 1003.0, "answered": 1000.0, "failed": 3.0, "abandoned": 0.0, "throughput_per_s": 100.0,
 		"latency_ms": latency,
 		"errors": []any{
-			map[string]any{"kind": "gRPC UNAVAILABLE", "count": 2.0, "example": "down"},
-			map[string]any{"kind": "timeout", "count": 1.0, "example": "no answer within 30s"},
+			map[string]any{"kind": "gRPC UNAVAILABLE", "count": 2.0, "example": "down", "latency_ms": none},
+			map[string]any{"kind": "timeout", "count": 1.0, "example": "no answer within 30s", "latency_ms": latency},
 		},
 		"bytes_sent": 123456789.0, "bytes_received": 98765.0,
 		"generator": map[string]any{
@@ -148,7 +149,7 @@ func TestProgress(t *testing.T) {
 				}
 				recorder.Answered(measure.Answer{}, 3*time.Millisecond, 0)
 				recorder.Answered(measure.Answer{}, 3*time.Millisecond, 0)
-				recorder.Failed(measure.Fault{Kind: "k"})
+				recorder.Failed(measure.Fault{Kind: "k"}, 0)
 				time.Sleep(2500 * time.Millisecond)
 				stop()
 				if diff := cmp.Diff(tt.want, out.String()); diff != "" {

@@ -13,13 +13,13 @@ import (
 func (r Report) Text(w io.Writer) error {
 	var b strings.Builder
 	s := r.Settings
-	fmt.Fprintf(&b, "%s to %s, model %s, %d images\n", s.Protocol, s.URL, s.Model, s.Images)
+	fmt.Fprintf(&b, "%s to %s, model %s, %s\n", s.Protocol, s.URL, s.Model, s.dataText())
 	if s.Loop == Open {
 		fmt.Fprintf(&b, "open loop, %g requests a second, at most %d in flight", s.Rate, s.MaxOutstanding)
 	} else {
 		fmt.Fprintf(&b, "closed loop, %d in flight", s.Concurrency)
 	}
-	fmt.Fprintf(&b, ", for %.1f s%s%s\n\n", r.Result.Elapsed.Seconds(), r.warmupText(), r.interruptedText())
+	fmt.Fprintf(&b, "%s, for %.1f s%s%s\n\n", s.deadlineText(), r.Result.Elapsed.Seconds(), r.warmupText(), r.interruptedText())
 	res := r.Result
 	row(&b, "requests", "%d: %d answered, %d errors%s", res.Requests(), res.Answered, res.Errors, some(", %d abandoned", res.Abandoned))
 	row(&b, "throughput", "%.1f/s", res.Throughput())
@@ -33,7 +33,7 @@ func (r Report) Text(w io.Writer) error {
 		b.WriteString("\nerrors\n")
 	}
 	for _, f := range res.Faults {
-		fmt.Fprintf(&b, "%9d  %s: %s\n", f.Count, f.Kind, f.Example)
+		fmt.Fprintf(&b, "%9d  %s: %s%s\n", f.Count, f.Kind, f.Example, knownText(f.Latency))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -43,6 +43,28 @@ func row(b *strings.Builder, name, format string, args ...any) {
 	fmt.Fprintf(b, "%-11s ", name)
 	fmt.Fprintf(b, format, args...)
 	b.WriteByte('\n')
+}
+
+func (s Settings) dataText() string {
+	if s.Tensor != "" {
+		return s.Tensor
+	}
+	return fmt.Sprintf("%d images", s.Images)
+}
+
+func (s Settings) deadlineText() string {
+	if s.DeadlineSeconds == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", deadline %g ms", s.DeadlineSeconds*1000)
+}
+
+// knownText is how long the requests took to learn of an error.
+func knownText(s measure.Spread) string {
+	if s == (measure.Spread{}) {
+		return ""
+	}
+	return fmt.Sprintf(" (known after p50 %s, p99 %s)", ms(s.P50), ms(s.P99))
 }
 
 func (r Report) warmupText() string {

@@ -22,21 +22,34 @@ import (
 
 // grpcTarget sends ModelInfer over a few connections, in turn.
 type grpcTarget struct {
-	output   string
 	conns    []*grpc.ClientConn
 	requests [][]byte
+	read     reader
 	next     atomic.Uint64
 }
 
-func newGRPC(o Options, images []sample.Image) (*grpcTarget, error) {
-	t := &grpcTarget{output: o.Output}
-	for _, image := range images {
-		encoded, err := encodeRequest(o, image)
-		if err != nil {
+// reader takes the labels, if there are any, from the answer to request n.
+type reader func(n int, resp *inference.ModelInferResponse) ([]string, error)
+
+func newGRPCImages(o Options, images []sample.Image) (*grpcTarget, error) {
+	requests := make([][]byte, len(images))
+	for i, image := range images {
+		var err error
+		if requests[i], err = encodeRequest(o, image); err != nil {
 			return nil, err
 		}
-		t.requests = append(t.requests, encoded)
 	}
+	return newGRPC(o, requests, func(_ int, resp *inference.ModelInferResponse) ([]string, error) {
+		tensor, ok := oip.Output(resp, o.Output)
+		if !ok {
+			return nil, bad("the answer has no raw output " + o.Output)
+		}
+		return decodeLabels(tensor.Shape, tensor.Data)
+	})
+}
+
+func newGRPC(o Options, requests [][]byte, read reader) (*grpcTarget, error) {
+	t := &grpcTarget{requests: requests, read: read}
 	for range o.Connections {
 		conn, err := grpc.NewClient(Address(o),
 			grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -68,18 +81,14 @@ func (t *grpcTarget) Close() error {
 	return errors.Join(errs...)
 }
 
-// Do sends image n.
+// Do sends image or tensor n.
 func (t *grpcTarget) Do(ctx context.Context, n int) (measure.Answer, error) {
 	conn := t.conns[t.next.Add(1)%uint64(len(t.conns))]
 	var got reply
 	if err := conn.Invoke(ctx, inference.GRPCInferenceService_ModelInfer_FullMethodName, encoded(t.requests[n]), &got); err != nil {
 		return measure.Answer{}, grpcFault(err)
 	}
-	tensor, ok := oip.Output(&got.message, t.output)
-	if !ok {
-		return measure.Answer{}, bad("the answer has no raw output " + t.output)
-	}
-	labels, err := decodeLabels(tensor.Shape, tensor.Data)
+	labels, err := t.read(n, &got.message)
 	if err != nil {
 		return measure.Answer{}, err
 	}

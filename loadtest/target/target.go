@@ -1,5 +1,5 @@
 // Package target is the servers' side of a load test: each protocol sends an
-// image and gets labels back. Requests are encoded once, before the test, and
+// image and gets labels back; GRPC sends any tensor too. Requests are encoded once, before the test, and
 // connections are kept, so that the generator takes little of the machine that
 // it may share with the server.
 package target
@@ -38,13 +38,15 @@ type Options struct {
 	Model string
 	// Input takes the image and Output gives the labels. Classify knows them.
 	Input, Output string
+	// Priority is that of tensors: lower is more urgent, 0 is the model's default.
+	Priority uint64
 	// Connections is how many GRPC uses. HTTP uses one a request in flight.
 	Connections int
 	// InFlight is how many requests there may be at once.
 	InFlight int
 }
 
-// Target sends images. Close it when no request is running.
+// Target sends images or tensors. Close it when no request is running.
 type Target interface {
 	load.Target
 	io.Closer
@@ -63,7 +65,7 @@ func New(o Options, images []sample.Image) (Target, error) {
 		}
 		return newClassify(o, base, images), nil
 	case GRPC:
-		return newGRPC(o, images)
+		return newGRPCImages(o, images)
 	default:
 		return nil, config.Wrong("protocol", "is %q, must be one of %s", string(o.Protocol), strings.Join(Protocols(), ", "))
 	}

@@ -17,7 +17,9 @@ import (
 	"triptych/loadtest/sample"
 	"triptych/loadtest/target"
 	"triptych/loadtest/target/targettest"
+	"triptych/proto/inference"
 	"triptych/shared/failure"
+	"triptych/shared/oip"
 )
 
 var images = []sample.Image{{Name: "cat.jpg", Data: []byte("cat picture")}, {Name: "dog.jpg", Data: []byte("dog picture")}}
@@ -103,6 +105,30 @@ func TestErrors(t *testing.T) {
 			t.Errorf("error = %v", err)
 		}
 	})
+}
+
+func TestTensors(t *testing.T) {
+	server := targettest.Start(t, byName)
+	o := target.Options{Protocol: target.GRPC, URL: server.Address, Model: targettest.Model, Connections: 1, Priority: 3}
+	tensors := []oip.Tensor{{Name: targettest.Tensor, Datatype: "UINT8", Shape: []int64{1}, Data: []byte{10}}, {Name: targettest.Tensor, Datatype: "UINT8", Shape: []int64{1}, Data: []byte{20}}}
+	d, err := target.NewTensors(o, tensors, func(n int, resp *inference.ModelInferResponse) error {
+		if y, _ := oip.Output(resp, "y"); !cmp.Equal(y.Data, []byte{3, tensors[n].Data[0]}) {
+			return &measure.Fault{Kind: measure.WrongAnswer}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = d.Close() }()
+	for n := range tensors {
+		if answer, err := d.Do(t.Context(), n); err != nil || answer.Sent == 0 || answer.Received == 0 {
+			t.Errorf("tensor %d: %+v, error %v", n, answer, err)
+		}
+	}
+	if _, err := target.NewTensors(target.Options{Protocol: target.REST}, tensors, nil); err == nil {
+		t.Error("tensors over REST are not refused")
+	}
 }
 
 func TestNobodyThere(t *testing.T) {

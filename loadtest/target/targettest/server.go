@@ -24,6 +24,9 @@ import (
 // Model is the one model of a Server.
 const Model = "classify"
 
+// Tensor is its input that is no image.
+const Tensor = "tensor"
+
 const lengthHeader = "Inference-Header-Content-Length"
 
 // Classify gives the labels of an image, best first.
@@ -127,8 +130,12 @@ func (s *Server) v2(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ModelInfer implements the service.
+// ModelInfer implements the service. An input called Tensor is answered with its
+// first byte, and with the request's priority in front of it.
 func (s *Server) ModelInfer(_ context.Context, req *inference.ModelInferRequest) (*inference.ModelInferResponse, error) {
+	if tensor, ok := oip.Input(req, Tensor); ok {
+		return s.tensor(req, tensor)
+	}
 	tensor, ok := oip.Input(req, "IMAGE")
 	if !ok || req.GetModelName() != Model {
 		return nil, failure.ToStatus(failure.New(failure.NotFound, "unknown model or input"))
@@ -139,6 +146,19 @@ func (s *Server) ModelInfer(_ context.Context, req *inference.ModelInferRequest)
 	}
 	resp := &inference.ModelInferResponse{}
 	oip.AddOutput(resp, oip.Tensor{Name: "LABEL", Datatype: oip.Bytes, Shape: []int64{1, int64(len(labels))}, Data: oip.JoinStrings(labels...)})
+	return resp, nil
+}
+
+func (s *Server) tensor(req *inference.ModelInferRequest, t oip.Tensor) (*inference.ModelInferResponse, error) {
+	if _, err := s.classify(t.Data); err != nil {
+		return nil, failure.ToStatus(err)
+	}
+	priority, err := oip.IntParameter(req.GetParameters(), "priority", 0)
+	if err != nil {
+		return nil, failure.ToStatus(err)
+	}
+	resp := &inference.ModelInferResponse{}
+	oip.AddOutput(resp, oip.Tensor{Name: "y", Datatype: "UINT8", Shape: []int64{2}, Data: []byte{byte(priority), t.Data[0]}})
 	return resp, nil
 }
 
