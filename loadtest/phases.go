@@ -107,7 +107,7 @@ func (t *test) phase(ctx context.Context, name string, plan load.Plan) measure.R
 	recorder := measure.NewRecorder()
 	defer t.progress.Watch(name, recorder)()
 	if s := t.settings; s.open() {
-		load.Open(ctx, plan, load.Arrivals{Rate: s.rate, MaxOutstanding: s.maxOutstanding, Seed: s.seed}, t.target, recorder)
+		load.Open(ctx, plan, load.Arrivals{Rate: s.rate, MaxOutstanding: s.maxOutstanding, Seed: s.seed, Exact: true}, t.target, recorder)
 	} else {
 		load.Closed(ctx, plan, s.concurrency, t.target, recorder)
 	}

@@ -5,7 +5,6 @@ package load
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -80,12 +79,13 @@ func (s *session) over(n int64, elapsed time.Duration) bool {
 func (s *session) send(work context.Context, n int64, planned time.Time) {
 	s.recorder.Started()
 	began := time.Now()
-	ctx, cancel := context.WithDeadline(work, s.limit(planned, began))
+	limit := s.limit(planned, began)
+	ctx, cancel := context.WithDeadline(work, limit)
 	answer, err := s.target.Do(ctx, int(n%int64(s.Items)))
-	expired := errors.Is(ctx.Err(), context.DeadlineExceeded)
+	expired := !time.Now().Before(limit) // the context's own timer may be later, and a server's earlier
 	cancel()
 	switch {
-	case err == nil:
+	case err == nil && !expired:
 		s.recorder.Answered(answer, time.Since(planned), began.Sub(planned))
 	case expired:
 		s.recorder.Failed(measure.Fault{Kind: measure.Timeout, Message: "no answer within " + s.patience().String()}, time.Since(planned))

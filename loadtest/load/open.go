@@ -20,6 +20,9 @@ type Arrivals struct {
 	MaxOutstanding int
 	// Seed makes the same arrivals again.
 	Seed uint64
+	// Exact waits for the last millisecond in the kernel, where it can: the
+	// timers of Go are up to a millisecond late in a process that is idle.
+	Exact bool
 }
 
 // job is one request that is due.
@@ -44,7 +47,7 @@ func Open(ctx context.Context, plan Plan, arrivals Arrivals, target Target, reco
 	var due time.Duration
 	for n := int64(0); ; n++ {
 		due += time.Duration(random.ExpFloat64() / arrivals.Rate * float64(time.Second))
-		if p.over(n, due) || !waitUntil(ctx, timer, start.Add(due)) {
+		if p.over(n, due) || !arrivals.waitUntil(ctx, timer, start.Add(due)) {
 			return
 		}
 		p.submit(work, job{n, start.Add(due)})
@@ -53,11 +56,21 @@ func Open(ctx context.Context, plan Plan, arrivals Arrivals, target Target, reco
 
 // waitUntil is false when ctx is done first. A time that is past is not waited
 // for.
-func waitUntil(ctx context.Context, timer *time.Timer, t time.Time) bool {
+func (a Arrivals) waitUntil(ctx context.Context, timer *time.Timer, t time.Time) bool {
 	wait := time.Until(t)
-	if wait <= 0 {
-		return ctx.Err() == nil
+	if a.Exact {
+		wait -= timerError
 	}
+	if wait > 0 && !sleep(ctx, timer, wait) {
+		return false
+	}
+	if a.Exact {
+		kernelSleep(time.Until(t))
+	}
+	return ctx.Err() == nil
+}
+
+func sleep(ctx context.Context, timer *time.Timer, wait time.Duration) bool {
 	timer.Reset(wait)
 	select {
 	case <-timer.C:

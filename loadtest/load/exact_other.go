@@ -1,0 +1,9 @@
+//go:build !linux
+
+package load
+
+import "time"
+
+const timerError = 0
+
+func kernelSleep(time.Duration) {}
