@@ -1,0 +1,120 @@
+// Package server starts and stops a server that is measured, and asks it what a
+// load test must know: whether it is ready, what its batches were, how much
+// memory it holds. It sends no load.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"triptych/proto/inference"
+)
+
+const (
+	startTime = 2 * time.Minute
+	stopTime  = 20 * time.Second
+	poll      = 20 * time.Millisecond
+)
+
+// Server is a process and a connection to it.
+type Server struct {
+	// Address is that of gRPC.
+	Address string
+	cmd     *exec.Cmd
+	ended   chan struct{}
+	conn    *grpc.ClientConn
+	client  inference.GRPCInferenceServiceClient
+}
+
+// Start runs a command of the shell, which must stay in the foreground and serve
+// gRPC at the address, and waits for the port. What the command says goes to log.
+func Start(ctx context.Context, command, address string, log io.Writer) (*Server, error) {
+	// Not bound to ctx: an end must be orderly, by Stop.
+	cmd := exec.Command("sh", "-c", command) //nolint:noctx // see above
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy())
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", address, err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start %q: %w", command, err), conn.Close())
+	}
+	s := &Server{Address: address, cmd: cmd, ended: make(chan struct{}), conn: conn, client: inference.NewGRPCInferenceServiceClient(conn)}
+	go func() {
+		_ = cmd.Wait() // how it ended is not what is measured
+		close(s.ended)
+	}()
+	if err := s.await(ctx, "answer", func(ctx context.Context) bool {
+		resp, err := s.client.ServerLive(ctx, &inference.ServerLiveRequest{})
+		return err == nil && resp.GetLive()
+	}); err != nil {
+		return nil, errors.Join(fmt.Errorf("%q: %w", command, err), s.Stop())
+	}
+	return s, nil
+}
+
+// await polls until the server says yes, has ended or has had its time.
+func (s *Server) await(ctx context.Context, what string, yes func(context.Context) bool) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	ticker := time.NewTicker(poll)
+	defer ticker.Stop()
+	for !yes(ctx) {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the server to %s: %w", what, ctx.Err())
+		case <-s.ended:
+			return errors.New("the server has ended: its log says why")
+		case <-ticker.C:
+		}
+	}
+	return nil
+}
+
+// Stop ends the process and all that it started. It may be called again.
+func (s *Server) Stop() error {
+	err := s.conn.Close()
+	s.signal(syscall.SIGTERM)
+	select {
+	case <-s.ended:
+	case <-time.After(stopTime):
+		s.signal(syscall.SIGKILL)
+		<-s.ended
+	}
+	if err != nil && !errors.Is(err, grpc.ErrClientConnClosing) {
+		return fmt.Errorf("close connection: %w", err)
+	}
+	return nil
+}
+
+// signal reaches the group of the process: a shell may stand before the server.
+func (s *Server) signal(signal syscall.Signal) {
+	_ = syscall.Kill(-s.cmd.Process.Pid, signal) // may be gone already
+}
+
+// Memory is the resident memory of the process in bytes.
+func (s *Server) Memory() (int64, error) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(s.cmd.Process.Pid) + "/status")
+	if err != nil {
+		return 0, fmt.Errorf("read memory: %w", err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "VmRSS:" {
+			kib, err := strconv.ParseInt(fields[1], 10, 64)
+			return kib << 10, err
+		}
+	}
+	return 0, errors.New("read memory: no VmRSS")
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"triptych/loadtest/bench/figure"
+	"triptych/loadtest/bench/server"
+	"triptych/loadtest/load"
+	"triptych/loadtest/measure"
+	"triptych/loadtest/sample"
+	"triptych/loadtest/target"
+)
+
+// The two sides. A rival with a setting is "rival 2000".
+const (
+	ours  = "ours"
+	rival = "rival"
+)
+
+// The stand-ins of our own side. Standin is that of the rival too.
+const (
+	standin    = "standin"
+	standin300 = "standin_300"
+)
+
+// What the stand-in takes.
+const (
+	input = "image"
+	dims  = "224,224,3"
+)
+
+// bound is the greatest delay of our stand-in's configuration, in microseconds.
+const bound = 10_000
+
+// withOurs runs the predictor on a repository while f runs.
+func (b *bench) withOurs(ctx context.Context, repository string, flags []string, f func(*server.Server) error) error {
+	address, err := free(ctx)
+	if err != nil {
+		return err
+	}
+	admin, err := free(ctx)
+	if err != nil {
+		return err
+	}
+	args := append([]string{b.predictor, "--model-repository", repository, "--grpc-address", address, "--admin-address", admin}, flags...)
+	for i, arg := range args {
+		args[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+	}
+	return b.with(ctx, "exec "+strings.Join(args, " "), address, f)
+}
+
+// withRival runs the rival with a queue delay in microseconds while f runs.
+func (b *bench) withRival(ctx context.Context, delay int, f func(*server.Server) error) error {
+	return b.with(ctx, strings.ReplaceAll(b.rival, delayMark, strconv.Itoa(delay)), b.address, func(s *server.Server) error {
+		if err := s.Ready(ctx, b.model); err != nil {
+			return err
+		}
+		return f(s)
+	})
+}
+
+func (b *bench) with(ctx context.Context, command, address string, f func(*server.Server) error) error {
+	s, err := server.Start(ctx, command, address, b.log)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(s), s.Stop())
+}
+
+// withStandin runs our side with a stand-in.
+func (b *bench) withStandin(ctx context.Context, model string, f func(*server.Server) error) error {
+	return b.withOurs(ctx, b.standins, nil, func(s *server.Server) error {
+		if err := s.Ready(ctx, model); err != nil {
+			return err
+		}
+		return f(s)
+	})
+}
+
+// free is an address that nobody listens at.
+func free(ctx context.Context) (string, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a port: %w", err)
+	}
+	return listener.Addr().String(), listener.Close()
+}
+
+// drive is how a load is made: by one of the two loops.
+type drive func(load.Target, *measure.Recorder)
+
+// pixels prepares requests for a stand-in.
+func pixels(s *server.Server, model string) (target.Target, error) {
+	spec, err := sample.ParseTensor(input+":UINT8:"+dims, 1)
+	if err != nil {
+		return nil, err
+	}
+	tensors, err := sample.Tensors(spec, contents, 1)
+	if err != nil {
+		return nil, err
+	}
+	return target.NewTensors(target.Options{Protocol: target.GRPC, URL: s.Address, Model: model, Connections: 2}, tensors, nil)
+}
+
+// loaded drives a stand-in and gives what came of it with the mean batch.
+func loaded(ctx context.Context, s *server.Server, model string, d drive) (figure.Sample, measure.Result, error) {
+	t, err := pixels(s, model)
+	if err != nil {
+		return figure.Sample{}, measure.Result{}, err
+	}
+	defer func() { _ = t.Close() }()
+	before, err := s.Counts(ctx, model)
+	if err != nil {
+		return figure.Sample{}, measure.Result{}, err
+	}
+	recorder, cpu := measure.NewRecorder(), measure.CPUTime()
+	d(t, recorder)
+	r := recorder.Result()
+	cpu = measure.CPUTime() - cpu
+	after, err := s.Counts(ctx, model)
+	return figure.Sample{
+		Throughput: r.Throughput(), P50: ms(r.Latency.P50), P99: ms(r.Latency.P99), Errors: r.Errors,
+		Batch: after.Batch(before), Generator: cpu.Seconds() / r.Elapsed.Seconds(),
+	}, r, err
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
