@@ -126,4 +126,5 @@ func (b *bench) add(f figure.Figure) { b.report.Figures = append(b.report.Figure
 func throughput(s figure.Sample) float64 { return s.Throughput }
 func p50(s figure.Sample) float64        { return s.P50 }
 func p99(s figure.Sample) float64        { return s.P99 }
+func value(s figure.Sample) float64      { return s.Value }
 func batch(s figure.Sample) float64      { return s.Batch }

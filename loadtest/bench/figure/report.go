@@ -32,6 +32,8 @@ type Sample struct {
 	P99        float64 `json:"p99_ms,omitempty"`
 	Batch      float64 `json:"batch,omitempty"`
 	Errors     int64   `json:"errors,omitempty"`
+	// Value is what has no better field: Name says what it is.
+	Value float64 `json:"value,omitempty"`
 	// Generator is how many cores the load generator kept busy, where it is ours.
 	Generator float64 `json:"generator_cores,omitempty"`
 }

@@ -41,7 +41,7 @@ type Server struct {
 // gRPC at the address, and waits for the port. What the command says goes to log.
 func Start(ctx context.Context, command, address string, log io.Writer) (*Server, error) {
 	// Not bound to ctx: an end must be orderly, by Stop.
-	cmd := exec.Command("sh", "-c", command) //nolint:noctx // see above
+	cmd := exec.Command("bash", "-c", command) //nolint:noctx // see above
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy())
@@ -87,16 +87,24 @@ func (s *Server) await(ctx context.Context, what string, yes func(context.Contex
 func (s *Server) Stop() error {
 	err := s.conn.Close()
 	s.signal(syscall.SIGTERM)
-	select {
-	case <-s.ended:
-	case <-time.After(stopTime):
+	if !s.gone() {
 		s.signal(syscall.SIGKILL)
-		<-s.ended
 	}
+	<-s.ended
 	if err != nil && !errors.Is(err, grpc.ErrClientConnClosing) {
 		return fmt.Errorf("close connection: %w", err)
 	}
 	return nil
+}
+
+// gone waits for all of the group, of which a shell may be the first to end.
+func (s *Server) gone() bool {
+	for deadline := time.Now().Add(stopTime); time.Now().Before(deadline); time.Sleep(poll) {
+		if syscall.Kill(-s.cmd.Process.Pid, 0) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // signal reaches the group of the process: a shell may stand before the server.

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"triptych/loadtest/bench/figure"
+	"triptych/loadtest/bench/server"
+	"triptych/loadtest/load"
+	"triptych/loadtest/measure"
+)
+
+// Row 6: three times what the model can do, by users who wait 100 ms at most.
+const (
+	overloadFactor   = 3
+	overloadDeadline = 100 * time.Millisecond
+	overloadCallers  = 16
+)
+
+// The names of what row 6 keeps.
+const (
+	capacityName = "capacity"
+	inTimeName   = "in time"
+	refusedName  = "refused"
+	lateName     = "too late"
+)
+
+// overload is row 6: what is answered in time, and how soon the others know.
+func (b *bench) overload(ctx context.Context) error {
+	for round := range b.rounds {
+		err := b.withStandin(ctx, standin300, func(s *server.Server) error { return b.overloadOnce(ctx, s, round) })
+		if err != nil {
+			return err
+		}
+	}
+	capacity := b.median(6, ours, capacityName, throughput)
+	late := b.median(6, ours, lateName, throughput)
+	b.add(figure.Figure{Row: 6, Name: "answered in time", Unit: "/s", Ours: b.median(6, ours, inTimeName, throughput), Rival: &capacity, Against: capacityName, Bar: figure.AtLeast(0.95)})
+	b.add(figure.Figure{Row: 6, Name: "refusals known after, p99", Unit: "ms", Ours: b.median(6, ours, refusedName, p99), Against: figure.Absolute, Bar: figure.AtMost(5)})
+	b.add(figure.Figure{Row: 6, Name: "neither answered nor refused in 100 ms", Unit: "/s", Ours: late})
+	return nil
+}
+
+func (b *bench) overloadOnce(ctx context.Context, s *server.Server, round int) error {
+	most, _, err := loaded(ctx, s, standin300, closed(ctx, overloadCallers, b.window/2))
+	if err != nil {
+		return err
+	}
+	a := load.Arrivals{Rate: overloadFactor * most.Throughput, MaxOutstanding: mostInFlight, Seed: uint64(round) + 1, Exact: true}
+	got, result, err := loaded(ctx, s, standin300, open(ctx, a, b.window, overloadDeadline))
+	if err != nil {
+		return err
+	}
+	seconds := b.window.Seconds() // the last answers come after it
+	got.Throughput = float64(result.Answered) / seconds
+	refused, late := split(result.Faults)
+	for _, f := range result.Faults {
+		b.say("row 6 round %d  %d x %s (%s), known after p99 %.2f ms", round+1, f.Count, f.Kind, f.Example, ms(f.Latency.P99))
+	}
+	if refused.Count == 0 { // then those who got nothing learned it when their time was over
+		refused.Latency.P50, refused.Latency.P99 = overloadDeadline, overloadDeadline
+	}
+	for name, v := range map[string]figure.Sample{
+		capacityName: most,
+		inTimeName:   got,
+		refusedName:  {Throughput: float64(refused.Count) / seconds, P50: ms(refused.Latency.P50), P99: ms(refused.Latency.P99)},
+		lateName:     {Throughput: float64(late) / seconds},
+	} {
+		v.Row, v.Round, v.Side, v.Name = 6, round+1, ours, name
+		b.sample(v)
+	}
+	return nil
+}
+
+// split tells the server's refusals from what ended at its deadline. Of several
+// kinds of refusals, the slowest gives the latency.
+func split(faults []measure.FaultCount) (refused measure.FaultCount, late int64) {
+	for _, f := range faults {
+		if slices.Contains([]string{measure.Timeout, measure.Overrun}, f.Kind) {
+			late += f.Count
+			continue
+		}
+		refused.Count += f.Count
+		if f.Latency.P99 > refused.Latency.P99 {
+			refused.Latency = f.Latency
+		}
+	}
+	return refused, late
+}

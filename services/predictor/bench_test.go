@@ -1,0 +1,160 @@
+package predictor_test
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	ort "github.com/yalue/onnxruntime_go"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"triptych/proto/inference"
+	predictor "triptych/services/predictor"
+	"triptych/services/predictor/engine"
+	"triptych/shared/modelserver"
+	"triptych/shared/stage"
+	"triptych/shared/telemetry"
+	"triptych/shared/testkit"
+)
+
+// benchCallers is how many callers there are at once.
+const benchCallers = 16
+
+// BenchmarkFloat32 is what the way to the session costs: images a second of the
+// sample classifier's version 1 on the CPU, by the session alone, by the model
+// with its batcher, and over gRPC.
+func BenchmarkFloat32(b *testing.B) {
+	b.Run("bare", benchBare)
+	b.Run("batched", func(b *testing.B) {
+		on, _ := backend(b)
+		model := load(b, on, sample(b, 1))
+		inTurn(b, benchCallers, func(req *inference.ModelInferRequest) error {
+			_, err := model.Infer(b.Context(), req)
+			return err
+		})
+	})
+	b.Run("grpc", func(b *testing.B) {
+		client := served(b)
+		inTurn(b, benchCallers, func(req *inference.ModelInferRequest) error {
+			_, err := client.ModelInfer(b.Context(), req)
+			return err
+		})
+	})
+}
+
+// inTurn calls from so many goroutines and reports images a second.
+func inTurn(b *testing.B, callers int, call func(*inference.ModelInferRequest) error) {
+	b.Helper()
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	var group sync.WaitGroup
+	b.ReportAllocs()
+	b.ResetTimer()
+	for n := range callers {
+		req := picture(uint64(n), 1)
+		req.ModelName, req.ModelVersion = "efficientnet_lite0", "1"
+		group.Go(func() {
+			for left.Add(-1) >= 0 {
+				if err := call(req); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "images/s")
+}
+
+// benchBare runs ONNX Runtime with nothing of ours around it: a caller for each
+// core, one thread a run, one image at a time, tensors made beforehand.
+func benchBare(b *testing.B) {
+	backend(b) // opens the library
+	options, err := ort.NewSessionOptions()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = options.Destroy() }()
+	for _, set := range []func() error{
+		func() error { return options.SetIntraOpNumThreads(1) },
+		func() error { return options.SetInterOpNumThreads(1) },
+		func() error { return options.AddSessionConfigEntry("session.intra_op.allow_spinning", "0") },
+	} {
+		if err := set(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	file := filepath.Join(testkit.Path(b, "models", "efficientnet_lite0"), "1", "model.onnx")
+	session, err := ort.NewDynamicAdvancedSession(file, []string{"image"}, []string{"logits"}, options)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = session.Destroy() }()
+	free := make(chan func() error, engine.Cores())
+	for range cap(free) {
+		free <- bareRun(b, session)
+	}
+	inTurn(b, cap(free), func(*inference.ModelInferRequest) error {
+		run := <-free
+		defer func() { free <- run }()
+		return run()
+	})
+}
+
+func bareRun(b *testing.B, session *ort.DynamicAdvancedSession) func() error {
+	b.Helper()
+	data := picture(0, 1).GetRawInputContents()[0]
+	in, err := ort.NewTensor(ort.NewShape(1, 224, 224, 3), data)
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := ort.NewEmptyTensor[float32](ort.NewShape(1, 1000))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		_ = in.Destroy()
+		_ = out.Destroy()
+	})
+	return func() error { return session.Run([]ort.Value{in}, []ort.Value{out}) }
+}
+
+// served is a whole predictor with the sample repository, and a client of it.
+func served(b *testing.B) inference.GRPCInferenceServiceClient {
+	b.Helper()
+	cfg, own := stage.DefaultConfig(), predictor.DefaultConfig()
+	cfg.Repository = []string{testkit.Path(b, "models")}
+	cfg.GRPCAddress, cfg.Admin.Address = "127.0.0.1:0", "127.0.0.1:0"
+	s, err := stage.NewWithBackends(b.Context(), "predictor", cfg, io.Discard, func(tel *telemetry.Telemetry) ([]modelserver.Backend, error) {
+		return predictor.NewBackends(own, tel)
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, end := context.WithCancel(context.WithoutCancel(b.Context()))
+	started, ended := make(chan struct{}), make(chan error, 1)
+	go func() { ended <- s.Run(ctx, s.Service, func() { close(started) }) }()
+	<-started
+	conn, err := grpc.NewClient(s.GRPCAddress(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		_ = conn.Close()
+		end()
+		if err := <-ended; err != nil {
+			b.Error(err)
+		}
+	})
+	client := inference.NewGRPCInferenceServiceClient(conn)
+	testkit.Eventually(b, 60e9, "the model is ready", func() bool {
+		resp, err := client.ModelReady(b.Context(), &inference.ModelReadyRequest{Name: "efficientnet_lite0", Version: "1"})
+		return err == nil && resp.GetReady()
+	})
+	return client
+}
