@@ -21,7 +21,7 @@ $(TOOLS)/kubectl-validate: tools/kube/go.mod tools/kube/go.sum
 	@echo "build $@ (once for each pinned version)"
 	@cd tools/kube && $(TOOL_BUILD) sigs.k8s.io/kubectl-validate
 
-OWN := $(addprefix $(TOOLS)/,manifests tracecheck versions)
+OWN := $(addprefix $(TOOLS)/,manifests plot tracecheck versions)
 $(OWN): $(TOOLS)/%: tools/go.mod tools/go.sum $(wildcard tools/*/*.go)
 	@cd tools && $(TOOL_BUILD) ./$*
 

@@ -1,0 +1,15 @@
+##@ Measure it
+
+# Flags of the benchmark, such as --rounds 1 --window 3s --rows 1,2 --strict.
+BENCH_FLAGS ?=
+
+.PHONY: bench-predictor
+bench-predictor: setup ## Measure the predictor, in turn with RIVAL where one is given (docs/benchmarks.md)
+	@mkdir -p bin coverage
+	@go build -trimpath -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o bin/predictor ./services/predictor/cmd/predictor
+	@go build -trimpath -o $(TOOLS)/bench ./loadtest/bench
+	@$(TOOLS)/bench $(BENCH_FLAGS)
+
+.PHONY: bench-plot
+bench-plot: $(TOOLS)/plot ## Draw docs/img/batching.svg from what bench-predictor found
+	@$(TOOLS)/plot -output docs/img/batching.svg coverage/bench-predictor.json

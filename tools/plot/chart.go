@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// The size of the picture: two charts beside each other.
+const (
+	width  = 22 * vg.Centimeter
+	height = 9 * vg.Centimeter
+	gap    = 0.6 * vg.Centimeter
+)
+
+// series is one line.
+type series struct {
+	side, name string
+	value      func(point) float64
+	dashed     bool
+}
+
+func p50(p point) float64   { return p.P50 }
+func p99(p point) float64   { return p.P99 }
+func batch(p point) float64 { return p.Batch }
+
+// colours tell the sides apart, for people who are colour-blind too.
+func colours() map[string]color.Color {
+	return map[string]color.Color{"ours": color.RGBA{R: 0, G: 114, B: 178, A: 255}, "rival": color.RGBA{R: 213, G: 94, B: 0, A: 255}}
+}
+
+// chart draws the points as an SVG: latency on the left, batch size on the right.
+func chart(points []point, names map[string]string) ([]byte, error) {
+	var latency, size []series
+	for _, side := range []string{"ours", "rival"} {
+		if !slices.ContainsFunc(points, func(p point) bool { return p.Side == side }) {
+			continue
+		}
+		latency = append(latency, series{side, names[side] + ", p99", p99, true}, series{side, names[side] + ", median", p50, false})
+		size = append(size, series{side, names[side], batch, false})
+	}
+	left, err := panel("Latency", "ms", points, latency)
+	if err != nil {
+		return nil, err
+	}
+	right, err := panel("Batch size, mean", "items", points, size)
+	if err != nil {
+		return nil, err
+	}
+	canvas := vgsvg.New(width, height)
+	tiles := draw.Tiles{Rows: 1, Cols: 2, PadX: gap}
+	plots := [][]*plot.Plot{{left, right}}
+	for i, c := range plot.Align(plots, tiles, draw.New(canvas))[0] {
+		plots[0][i].Draw(c)
+	}
+	var out bytes.Buffer
+	if _, err := canvas.WriteTo(&out); err != nil {
+		return nil, fmt.Errorf("write SVG: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+func panel(title, unit string, points []point, lines []series) (*plot.Plot, error) {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, "load, % of capacity", unit
+	p.X.Min, p.X.Max, p.Y.Min = 0, 100, 0
+	p.Legend.Top, p.Legend.Left = true, true
+	p.Legend.Padding = vg.Millimeter
+	p.Add(plotter.NewGrid())
+	most := 0.0
+	for _, s := range lines {
+		var xys plotter.XYs
+		for _, at := range points {
+			if at.Side == s.side {
+				xys = append(xys, plotter.XY{X: at.Percent, Y: s.value(at)})
+				most = max(most, s.value(at))
+			}
+		}
+		line, dots, err := plotter.NewLinePoints(xys)
+		if err != nil {
+			return nil, fmt.Errorf("draw %s: %w", s.name, err)
+		}
+		line.Color, dots.Color, dots.Shape = colours()[s.side], colours()[s.side], draw.CircleGlyph{}
+		line.Width, dots.Radius = vg.Points(1.5), vg.Points(2)
+		if s.dashed {
+			line.Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
+		}
+		p.Add(line, dots)
+		p.Legend.Add(s.name, line)
+	}
+	p.Y.Max = most * 1.35 // room for the legend
+	return p, nil
+}
