@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -21,7 +21,7 @@ const (
 
 // arrivals is row 2: users who come at random, as many as the load says, with the
 // same bound of delay on both sides and the same arrivals.
-func (b *bench) arrivals(ctx context.Context) error {
+func (b *runner) arrivals(ctx context.Context) error {
 	capacity, err := b.capacity(ctx)
 	if err != nil {
 		return err
@@ -42,14 +42,14 @@ func (b *bench) arrivals(ctx context.Context) error {
 }
 
 // yardstick is whose capacity counts.
-func (b *bench) yardstick() string {
+func (b *runner) yardstick() string {
 	if b.rival == "" {
 		return "our own side"
 	}
 	return "the rival with a delay of 10 ms"
 }
 
-func (b *bench) capacity(ctx context.Context) (float64, error) {
+func (b *runner) capacity(ctx context.Context) (float64, error) {
 	var capacity float64
 	find := func(model string) func(*server.Server) error {
 		return func(s *server.Server) error {
@@ -67,7 +67,7 @@ func (b *bench) capacity(ctx context.Context) (float64, error) {
 	return capacity, err
 }
 
-func (b *bench) atLoads(ctx context.Context, s *server.Server, round int, side, model string, capacity float64) error {
+func (b *runner) atLoads(ctx context.Context, s *server.Server, round int, side, model string, capacity float64) error {
 	for _, percent := range b.loads {
 		a := load.Arrivals{Rate: capacity * float64(percent) / 100, MaxOutstanding: mostInFlight, Seed: uint64(round) + 1, Exact: true}
 		if _, _, err := loaded(ctx, s, model, open(ctx, a, time.Second, 0)); err != nil {
@@ -92,7 +92,7 @@ func open(ctx context.Context, a load.Arrivals, d, deadline time.Duration) drive
 	}
 }
 
-func (b *bench) judgeArrivals() {
+func (b *runner) judgeArrivals() {
 	p50Bars := map[int]float64{5: 0.5, 20: 0.75, 50: 1, 80: 1}
 	p99Bars := map[int]float64{50: 1, 80: 1}
 	for _, percent := range b.loads {
@@ -102,7 +102,7 @@ func (b *bench) judgeArrivals() {
 	}
 }
 
-func (b *bench) judgeLoad(what string, percent int, number func(figure.Sample) float64, bars map[int]float64) {
+func (b *runner) judgeLoad(what string, percent int, number func(figure.Sample) float64, bars map[int]float64) {
 	name, unit := atLoad(percent), "ms"
 	if what == "batch" {
 		unit = ""
@@ -119,7 +119,7 @@ func (b *bench) judgeLoad(what string, percent int, number func(figure.Sample) f
 }
 
 // plotArrivals keeps the medians for the plot.
-func (b *bench) plotArrivals(capacity float64) {
+func (b *runner) plotArrivals(capacity float64) {
 	for _, side := range []string{ours, rival} {
 		for _, percent := range b.loads {
 			name := atLoad(percent)

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -42,7 +42,7 @@ func TestRunRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			if status := run(t.Context(), tt.args, nothing, &stdout, &stderr); status != statusNotRun || !strings.Contains(stderr.String(), tt.want) {
+			if status := Run(t.Context(), tt.args, nothing, &stdout, &stderr); status != statusNotRun || !strings.Contains(stderr.String(), tt.want) {
 				t.Errorf("status %d, %q, want %q", status, stderr.String(), tt.want)
 			}
 		})
@@ -54,7 +54,7 @@ func TestRunRefuses(t *testing.T) {
 func TestRunWithoutAPredictor(t *testing.T) {
 	output := filepath.Join(t.TempDir(), "folder", "report.json")
 	var stdout, stderr bytes.Buffer
-	status := run(t.Context(), []string{"--rows", "1,6", "--predictor", "/nowhere/predictor", "--output", output}, nothing, &stdout, &stderr)
+	status := Run(t.Context(), []string{"--rows", "1,6", "--predictor", "/nowhere/predictor", "--output", output}, nothing, &stdout, &stderr)
 	if status != statusNotRun || !strings.Contains(stderr.String(), "row 6: ") || !strings.Contains(stdout.String(), "No rival was given") {
 		t.Errorf("status %d, %q, %q", status, stdout.String(), stderr.String())
 	}
@@ -74,7 +74,7 @@ func TestTheRivalComesFromTheEnvironment(t *testing.T) {
 
 // The best setting of the rival counts for each number by itself.
 func TestAgainstTheBestSetting(t *testing.T) {
-	b := bench{settings: settings{rival: "x"}}
+	b := runner{settings: settings{rival: "x"}}
 	for _, s := range []figure.Sample{
 		{Side: ours, Throughput: 400, P99: 10},
 		{Side: withDelay(0), Throughput: 300, P99: 9},

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -33,7 +33,7 @@ func goals() []struct {
 }
 
 // closedLoop is row 1: the stand-in at several concurrencies.
-func (b *bench) closedLoop(ctx context.Context) error {
+func (b *runner) closedLoop(ctx context.Context) error {
 	for round := range b.rounds {
 		err := b.withStandin(ctx, standin, func(s *server.Server) error { return b.atEach(ctx, s, round, ours, standin) })
 		if err != nil {
@@ -64,7 +64,7 @@ func atConcurrency(n int) string { return "at " + strconv.Itoa(n) }
 // against completes a figure of row 1 with the best of the rival's settings for
 // this very number: its throughput may be that of one setting and its p99 that of
 // another.
-func (b *bench) against(f figure.Figure, name string, number func(figure.Sample) float64) figure.Figure {
+func (b *runner) against(f figure.Figure, name string, number func(figure.Sample) float64) figure.Figure {
 	f.Ours = b.median(1, ours, name, number)
 	for _, delay := range delays() {
 		if b.rival == "" {
@@ -78,7 +78,7 @@ func (b *bench) against(f figure.Figure, name string, number func(figure.Sample)
 	return f
 }
 
-func (b *bench) atEach(ctx context.Context, s *server.Server, round int, side, model string) error {
+func (b *runner) atEach(ctx context.Context, s *server.Server, round int, side, model string) error {
 	for _, goal := range goals() {
 		got, err := b.callers(ctx, s, model, goal.concurrency)
 		if err != nil {
@@ -91,7 +91,7 @@ func (b *bench) atEach(ctx context.Context, s *server.Server, round int, side, m
 }
 
 // callers is one measurement with so many callers.
-func (b *bench) callers(ctx context.Context, s *server.Server, model string, concurrency int) (figure.Sample, error) {
+func (b *runner) callers(ctx context.Context, s *server.Server, model string, concurrency int) (figure.Sample, error) {
 	if b.analyzer == "" {
 		got, _, err := loaded(ctx, s, model, closed(ctx, concurrency, b.window))
 		return got, err

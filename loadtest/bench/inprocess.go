@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -30,7 +30,7 @@ const (
 
 // batcherAlone is row 3: what the batcher costs a request when the model costs
 // nothing.
-func (b *bench) batcherAlone(ctx context.Context) error {
+func (b *runner) batcherAlone(ctx context.Context) error {
 	for round := range b.rounds {
 		found, err := b.goBenchmark(ctx, batcherPackage, "^"+batcherBenchmark+"$", "ns/op")
 		if err != nil {
@@ -48,7 +48,7 @@ func (b *bench) batcherAlone(ctx context.Context) error {
 
 // realModel is row 4: a real model on the CPU, against the bare session with the
 // same threads.
-func (b *bench) realModel(ctx context.Context) error {
+func (b *runner) realModel(ctx context.Context) error {
 	for round := range b.rounds {
 		found, err := b.goBenchmark(ctx, predictorPackage, "^"+modelBenchmark, "images/s")
 		if err != nil {
@@ -69,7 +69,7 @@ func (b *bench) realModel(ctx context.Context) error {
 }
 
 // goBenchmark runs benchmarks of a package and gives one of their numbers by name.
-func (b *bench) goBenchmark(ctx context.Context, pkg, pattern, unit string) (found map[string]float64, err error) {
+func (b *runner) goBenchmark(ctx context.Context, pkg, pattern, unit string) (found map[string]float64, err error) {
 	folder, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder: %w", err)

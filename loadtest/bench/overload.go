@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -27,7 +27,7 @@ const (
 )
 
 // overload is row 6: what is answered in time, and how soon the others know.
-func (b *bench) overload(ctx context.Context) error {
+func (b *runner) overload(ctx context.Context) error {
 	for round := range b.rounds {
 		err := b.withStandin(ctx, standin300, func(s *server.Server) error { return b.overloadOnce(ctx, s, round) })
 		if err != nil {
@@ -42,7 +42,7 @@ func (b *bench) overload(ctx context.Context) error {
 	return nil
 }
 
-func (b *bench) overloadOnce(ctx context.Context, s *server.Server, round int) error {
+func (b *runner) overloadOnce(ctx context.Context, s *server.Server, round int) error {
 	most, _, err := loaded(ctx, s, standin300, closed(ctx, overloadCallers, b.window/2))
 	if err != nil {
 		return err

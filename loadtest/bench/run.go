@@ -1,4 +1,7 @@
-package main
+// Package bench measures the predictor for each row of the table in
+// docs/benchmarks.md, in turn with a rival where one is given, by one load
+// generator for both. It knows the rival as a command of the shell only.
+package bench
 
 import (
 	"context"
@@ -16,16 +19,23 @@ import (
 	"triptych/loadtest/bench/figure"
 )
 
-// bench is one run of the program.
-type bench struct {
+// runner is one run of the program.
+type runner struct {
 	settings
 	report figure.Report
 	stderr io.Writer
 	log    io.Writer
 }
 
-// run is the program: it returns the exit status.
-func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
+// The exit statuses.
+const (
+	statusGood   = 0
+	statusMissed = 1
+	statusNotRun = 2
+)
+
+// Run is the program: it returns the exit status.
+func Run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
 	s := defaultSettings(getenv)
 	fs := pflag.NewFlagSet("bench", pflag.ContinueOnError)
 	fs.SetOutput(stderr)
@@ -38,7 +48,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if err == nil {
 		err = s.Validate()
 	}
-	b := bench{settings: s, stderr: stderr}
+	b := runner{settings: s, stderr: stderr}
 	if err == nil {
 		err = b.measure(ctx, stdout)
 	}
@@ -55,7 +65,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 
 // measure takes all rows and writes what was found, even when a row can't be
 // taken.
-func (b *bench) measure(ctx context.Context, stdout io.Writer) (err error) {
+func (b *runner) measure(ctx context.Context, stdout io.Writer) (err error) {
 	if err := os.MkdirAll(filepath.Dir(b.output), 0o755); err != nil {
 		return fmt.Errorf("make a folder for --output: %w", err)
 	}
@@ -81,7 +91,7 @@ func (b *bench) measure(ctx context.Context, stdout io.Writer) (err error) {
 	return errors.Join(append(errs, b.report.Table(stdout), b.save())...)
 }
 
-func (b *bench) save() error {
+func (b *runner) save() error {
 	file, err := os.Create(b.output)
 	if err != nil {
 		return fmt.Errorf("write --output: %w", err)
@@ -95,18 +105,18 @@ func machine() map[string]string {
 }
 
 // say tells of the progress.
-func (b *bench) say(format string, args ...any) {
+func (b *runner) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(b.stderr, "%s  "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...)
 }
 
 // sample keeps a measurement and shows it.
-func (b *bench) sample(s figure.Sample) {
+func (b *runner) sample(s figure.Sample) {
 	b.report.Samples = append(b.report.Samples, s)
 	b.say("row %d round %d  %-14s %-10s %8.1f/s  p50 %.2f ms  p99 %.2f ms  batch %.1f  errors %d", s.Row, s.Round, s.Name, s.Side, s.Throughput, s.P50, s.P99, s.Batch, s.Errors)
 }
 
 // of finds what was measured of a side in a row, as one of its numbers.
-func (b *bench) of(row int, side, name string, number func(figure.Sample) float64) []float64 {
+func (b *runner) of(row int, side, name string, number func(figure.Sample) float64) []float64 {
 	var values []float64
 	for _, s := range b.report.Samples {
 		if s.Row == row && s.Side == side && s.Name == name {
@@ -116,11 +126,11 @@ func (b *bench) of(row int, side, name string, number func(figure.Sample) float6
 	return values
 }
 
-func (b *bench) median(row int, side, name string, number func(figure.Sample) float64) float64 {
+func (b *runner) median(row int, side, name string, number func(figure.Sample) float64) float64 {
 	return figure.Median(b.of(row, side, name, number)...)
 }
 
-func (b *bench) add(f figure.Figure) { b.report.Figures = append(b.report.Figures, f) }
+func (b *runner) add(f figure.Figure) { b.report.Figures = append(b.report.Figures, f) }
 
 // The numbers of a sample.
 func throughput(s figure.Sample) float64 { return s.Throughput }

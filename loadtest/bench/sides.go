@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -39,7 +39,7 @@ const (
 const bound = 10_000
 
 // withOurs runs the predictor on a repository while f runs.
-func (b *bench) withOurs(ctx context.Context, repository string, flags []string, f func(*server.Server) error) error {
+func (b *runner) withOurs(ctx context.Context, repository string, flags []string, f func(*server.Server) error) error {
 	address, err := free(ctx)
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (b *bench) withOurs(ctx context.Context, repository string, flags []string,
 }
 
 // withRival runs the rival with a queue delay in microseconds while f runs.
-func (b *bench) withRival(ctx context.Context, delay int, f func(*server.Server) error) error {
+func (b *runner) withRival(ctx context.Context, delay int, f func(*server.Server) error) error {
 	return b.with(ctx, strings.ReplaceAll(b.rival, delayMark, strconv.Itoa(delay)), b.address, func(s *server.Server) error {
 		if err := s.Ready(ctx, b.model); err != nil {
 			return err
@@ -65,7 +65,7 @@ func (b *bench) withRival(ctx context.Context, delay int, f func(*server.Server)
 	})
 }
 
-func (b *bench) with(ctx context.Context, command, address string, f func(*server.Server) error) error {
+func (b *runner) with(ctx context.Context, command, address string, f func(*server.Server) error) error {
 	s, err := server.Start(ctx, command, address, b.log)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (b *bench) with(ctx context.Context, command, address string, f func(*serve
 }
 
 // withStandin runs our side with a stand-in.
-func (b *bench) withStandin(ctx context.Context, model string, f func(*server.Server) error) error {
+func (b *runner) withStandin(ctx context.Context, model string, f func(*server.Server) error) error {
 	return b.withOurs(ctx, b.standins, nil, func(s *server.Server) error {
 		if err := s.Ready(ctx, model); err != nil {
 			return err

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -32,7 +32,7 @@ const (
 )
 
 // swaps is row 5: versions that change under full load.
-func (b *bench) swaps(ctx context.Context) error {
+func (b *runner) swaps(ctx context.Context) error {
 	for round := range b.rounds {
 		if err := b.swapsOnce(ctx, round); err != nil {
 			return err
@@ -51,7 +51,7 @@ func (b *bench) swaps(ctx context.Context) error {
 	return nil
 }
 
-func (b *bench) swapsOnce(ctx context.Context, round int) (err error) {
+func (b *runner) swapsOnce(ctx context.Context, round int) (err error) {
 	folder, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return fmt.Errorf("make a repository: %w", err)
@@ -71,7 +71,7 @@ func (b *bench) swapsOnce(ctx context.Context, round int) (err error) {
 	})
 }
 
-func (b *bench) swapUnderLoad(ctx context.Context, s *server.Server, r *repository, answers *answers, round int) error {
+func (b *runner) swapUnderLoad(ctx context.Context, s *server.Server, r *repository, answers *answers, round int) error {
 	t, err := target.NewTensors(target.Options{Protocol: target.GRPC, URL: s.Address, Model: classifier, Connections: 2}, answers.tensors, answers.check)
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func (b *bench) swapUnderLoad(ctx context.Context, s *server.Server, r *reposito
 }
 
 // swapAll swaps and gives by how many MiB the memory has grown since the second.
-func (b *bench) swapAll(ctx context.Context, s *server.Server, r *repository, round int) (float64, error) {
+func (b *runner) swapAll(ctx context.Context, s *server.Server, r *repository, round int) (float64, error) {
 	var second, last int64
 	for n := 1; n <= swapCount; n++ {
 		began := time.Now()

@@ -14,16 +14,16 @@ import (
 // ParseTensor reads NAME:DATATYPE:DIMS, such as image:UINT8:224,224,3, into a
 // tensor without data. A batch above 0 is put before the dimensions.
 func ParseTensor(text string, batch int) (oip.Tensor, error) {
-	wrong := func(why string) (oip.Tensor, error) {
-		return oip.Tensor{}, failure.New(failure.Invalid, "--tensor is %q, must be NAME:DATATYPE:DIMS such as image:UINT8:224,224,3: %s", text, why)
+	wrong := func(why string) error {
+		return failure.New(failure.Invalid, "--tensor is %q, must be NAME:DATATYPE:DIMS such as image:UINT8:224,224,3: %s", text, why)
 	}
 	parts := strings.Split(text, ":")
 	if len(parts) != 3 || parts[0] == "" {
-		return wrong("it has not three parts")
+		return oip.Tensor{}, wrong("it has not three parts")
 	}
 	t := oip.Tensor{Name: parts[0], Datatype: parts[1]}
 	if oip.Size(t.Datatype) == 0 || t.Datatype == "FP16" || t.Datatype == "BF16" {
-		return wrong("the datatype must be BOOL, INT*, UINT*, FP32 or FP64")
+		return oip.Tensor{}, wrong("the datatype must be BOOL, INT*, UINT*, FP32 or FP64")
 	}
 	if batch > 0 {
 		t.Shape = append(t.Shape, int64(batch))
@@ -31,12 +31,12 @@ func ParseTensor(text string, batch int) (oip.Tensor, error) {
 	for dim := range strings.SplitSeq(parts[2], ",") {
 		n, err := strconv.ParseInt(dim, 10, 64)
 		if err != nil || n < 1 {
-			return wrong("each dimension must be a number above 0")
+			return oip.Tensor{}, wrong("each dimension must be a number above 0")
 		}
 		t.Shape = append(t.Shape, n)
 	}
 	if size, err := oip.ByteSize(t.Datatype, t.Shape); err != nil || size > MaxBytes {
-		return wrong("it is too large")
+		return oip.Tensor{}, wrong("it is too large")
 	}
 	return t, nil
 }

@@ -7,9 +7,10 @@ BENCH_FLAGS ?=
 bench-predictor: setup ## Measure the predictor, in turn with RIVAL where one is given (docs/benchmarks.md)
 	@mkdir -p bin coverage
 	@go build -trimpath -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o bin/predictor ./services/predictor/cmd/predictor
-	@go build -trimpath -o $(TOOLS)/bench ./loadtest/bench
+	@go build -trimpath -o $(TOOLS)/bench ./loadtest/cmd/bench
 	@$(TOOLS)/bench $(BENCH_FLAGS)
 
 .PHONY: bench-plot
 bench-plot: $(TOOLS)/plot ## Draw docs/img/batching.svg from what bench-predictor found
+	@mkdir -p docs/img
 	@$(TOOLS)/plot -output docs/img/batching.svg coverage/bench-predictor.json

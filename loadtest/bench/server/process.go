@@ -12,10 +12,12 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 
 	"triptych/proto/inference"
@@ -34,6 +36,7 @@ type Server struct {
 	cmd     *exec.Cmd
 	ended   chan struct{}
 	conn    *grpc.ClientConn
+	closed  atomic.Bool
 	client  inference.GRPCInferenceServiceClient
 }
 
@@ -44,7 +47,9 @@ func Start(ctx context.Context, command, address string, log io.Writer) (*Server
 	cmd := exec.Command("bash", "-c", command) //nolint:noctx // see above
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy())
+	conn, err := grpc.NewClient(address,
+		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy(),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: poll, Multiplier: 1, MaxDelay: poll}}))
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", address, err)
 	}
@@ -85,16 +90,16 @@ func (s *Server) await(ctx context.Context, what string, yes func(context.Contex
 
 // Stop ends the process and all that it started. It may be called again.
 func (s *Server) Stop() error {
-	err := s.conn.Close()
+	var err error
+	if !s.closed.Swap(true) {
+		err = s.conn.Close()
+	}
 	s.signal(syscall.SIGTERM)
 	if !s.gone() {
 		s.signal(syscall.SIGKILL)
 	}
 	<-s.ended
-	if err != nil && !errors.Is(err, grpc.ErrClientConnClosing) {
-		return fmt.Errorf("close connection: %w", err)
-	}
-	return nil
+	return err
 }
 
 // gone waits for all of the group, of which a shell may be the first to end.

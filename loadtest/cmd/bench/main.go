@@ -1,4 +1,4 @@
-// Bench measures the predictor, in turn with a rival where one is given: see
+// Command bench measures the predictor, in turn with a rival where one is given: see
 // `make bench-predictor` and docs/benchmarks.md.
 package main
 
@@ -7,17 +7,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-)
 
-// The exit statuses.
-const (
-	statusGood   = 0
-	statusMissed = 1
-	statusNotRun = 2
+	"triptych/loadtest/bench"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
+	os.Exit(bench.Run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
 }
