@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"image/color"
+	"math"
 	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
@@ -18,6 +20,7 @@ const (
 	width  = 22 * vg.Centimeter
 	height = 9 * vg.Centimeter
 	gap    = 0.6 * vg.Centimeter
+	margin = 0.2 * vg.Centimeter
 )
 
 // series is one line.
@@ -50,12 +53,15 @@ func chart(points []point, names map[string]string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	overDecades(&left.Y)
 	right, err := panel("Batch size, mean", "items", points, size)
 	if err != nil {
 		return nil, err
 	}
+	right.Y.Min = 0
+	right.Y.Max *= 1.3 // room for the legend
 	canvas := vgsvg.New(width, height)
-	tiles := draw.Tiles{Rows: 1, Cols: 2, PadX: gap}
+	tiles := draw.Tiles{Rows: 1, Cols: 2, PadX: gap, PadTop: margin, PadBottom: margin, PadLeft: margin, PadRight: gap}
 	plots := [][]*plot.Plot{{left, right}}
 	for i, c := range plot.Align(plots, tiles, draw.New(canvas))[0] {
 		plots[0][i].Draw(c)
@@ -64,23 +70,35 @@ func chart(points []point, names map[string]string) ([]byte, error) {
 	if _, err := canvas.WriteTo(&out); err != nil {
 		return nil, fmt.Errorf("write SVG: %w", err)
 	}
-	return out.Bytes(), nil
+	// For those who have not the very font.
+	return bytes.ReplaceAll(out.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,sans-serif;")), nil
+}
+
+// overDecades makes an axis logarithmic, from a little below its data and with the same room
+// above them for the legend.
+func overDecades(axis *plot.Axis) {
+	axis.Scale, axis.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	axis.Min = 0.8 * axis.Min
+	axis.Max *= math.Pow(axis.Max/axis.Min, 0.5)
 }
 
 func panel(title, unit string, points []point, lines []series) (*plot.Plot, error) {
 	p := plot.New()
+	for _, style := range []*text.Style{
+		&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle,
+	} {
+		style.Font.Variant = "Sans"
+	}
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, "load, % of capacity", unit
-	p.X.Min, p.X.Max, p.Y.Min = 0, 100, 0
+	p.X.Min, p.X.Max = 0, 100
 	p.Legend.Top, p.Legend.Left = true, true
 	p.Legend.Padding = vg.Millimeter
 	p.Add(plotter.NewGrid())
-	most := 0.0
 	for _, s := range lines {
 		var xys plotter.XYs
 		for _, at := range points {
 			if at.Side == s.side {
 				xys = append(xys, plotter.XY{X: at.Percent, Y: s.value(at)})
-				most = max(most, s.value(at))
 			}
 		}
 		line, dots, err := plotter.NewLinePoints(xys)
@@ -95,6 +113,5 @@ func panel(title, unit string, points []point, lines []series) (*plot.Plot, erro
 		p.Add(line, dots)
 		p.Legend.Add(s.name, line)
 	}
-	p.Y.Max = most * 1.35 // room for the legend
 	return p, nil
 }
