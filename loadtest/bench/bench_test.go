@@ -97,7 +97,7 @@ func TestParseBenchmarks(t *testing.T) {
 	const text = `goos: linux
 BenchmarkFloat32/bare         	     100	  11730000 ns/op	        85.25 images/s	     120 B/op
 BenchmarkFloat32/grpc-2       	     100	  12730000 ns/op	        78.50 images/s
-BenchmarkDo/batched,_one_caller_at_once-16  	  139852	      8508 ns/op	 7600 B/op
+BenchmarkIdentity-16  	  139852	      8508 ns/op	 7600 B/op
 PASS`
 	if diff := cmp.Diff(map[string]float64{"BenchmarkFloat32/bare": 85.25, "BenchmarkFloat32/grpc": 78.5}, parseBenchmarks(text, "images/s")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

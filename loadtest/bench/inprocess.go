@@ -16,8 +16,7 @@ import (
 // What the rows 3 and 4 run: benchmarks of Go, for what they measure has no door.
 const (
 	predictorPackage = "services/predictor"
-	batcherPackage   = predictorPackage + "/batcher"
-	batcherBenchmark = "BenchmarkDo/batched,_one_caller_at_once"
+	batcherBenchmark = "BenchmarkIdentity"
 	modelBenchmark   = "BenchmarkFloat32/"
 )
 
@@ -32,7 +31,7 @@ const (
 // nothing.
 func (b *runner) batcherAlone(ctx context.Context) error {
 	for round := range b.rounds {
-		found, err := b.goBenchmark(ctx, batcherPackage, "^"+batcherBenchmark+"$", "ns/op")
+		found, err := b.goBenchmark(ctx, "^"+batcherBenchmark+"$", "ns/op")
 		if err != nil {
 			return err
 		}
@@ -50,7 +49,7 @@ func (b *runner) batcherAlone(ctx context.Context) error {
 // same threads.
 func (b *runner) realModel(ctx context.Context) error {
 	for round := range b.rounds {
-		found, err := b.goBenchmark(ctx, predictorPackage, "^"+modelBenchmark, "images/s")
+		found, err := b.goBenchmark(ctx, "^"+modelBenchmark, "images/s")
 		if err != nil {
 			return err
 		}
@@ -68,8 +67,8 @@ func (b *runner) realModel(ctx context.Context) error {
 	return nil
 }
 
-// goBenchmark runs benchmarks of a package and gives one of their numbers by name.
-func (b *runner) goBenchmark(ctx context.Context, pkg, pattern, unit string) (found map[string]float64, err error) {
+// goBenchmark runs benchmarks of the predictor and gives one of their numbers by name.
+func (b *runner) goBenchmark(ctx context.Context, pattern, unit string) (found map[string]float64, err error) {
 	folder, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder: %w", err)
@@ -77,12 +76,12 @@ func (b *runner) goBenchmark(ctx context.Context, pkg, pattern, unit string) (fo
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	binary := filepath.Join(folder, "test")
 	//nolint:gosec // our own names
-	if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-o", binary, "./"+pkg).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the tests of %s: %w\n%s", pkg, err, out)
+	if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-o", binary, "./"+predictorPackage).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build the tests of %s: %w\n%s", predictorPackage, err, out)
 	}
 	//nolint:gosec // what was just built
 	cmd := exec.CommandContext(ctx, binary, "-test.run", "^$", "-test.bench", pattern, "-test.benchtime", (b.window / 2).String())
-	cmd.Dir = pkg
+	cmd.Dir = predictorPackage
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("benchmark %s: %w\n%s", pattern, err, out)

@@ -61,13 +61,13 @@ func (b *runner) overloadOnce(ctx context.Context, s *server.Server, round int) 
 	if refused.Count == 0 { // then those who got nothing learned it when their time was over
 		refused.Latency.P50, refused.Latency.P99 = overloadDeadline, overloadDeadline
 	}
-	for name, v := range map[string]figure.Sample{
-		capacityName: most,
-		inTimeName:   got,
-		refusedName:  {Throughput: float64(refused.Count) / seconds, P50: ms(refused.Latency.P50), P99: ms(refused.Latency.P99)},
-		lateName:     {Throughput: float64(late) / seconds},
+	most.Name, got.Name = capacityName, inTimeName
+	for _, v := range []figure.Sample{
+		most, got,
+		{Name: refusedName, Throughput: float64(refused.Count) / seconds, P50: ms(refused.Latency.P50), P99: ms(refused.Latency.P99)},
+		{Name: lateName, Throughput: float64(late) / seconds},
 	} {
-		v.Row, v.Round, v.Side, v.Name = 6, round+1, ours, name
+		v.Row, v.Round, v.Side = 6, round+1, ours
 		b.sample(v)
 	}
 	return nil

@@ -8,18 +8,53 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	ort "github.com/yalue/onnxruntime_go"
+	"go.opentelemetry.io/otel/trace/noop"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
 	"triptych/proto/inference"
 	predictor "triptych/services/predictor"
+	"triptych/services/predictor/batcher"
 	"triptych/services/predictor/engine"
+	"triptych/shared/modelconfig"
 	"triptych/shared/modelserver"
+	"triptych/shared/oip"
 	"triptych/shared/stage"
 	"triptych/shared/telemetry"
 	"triptych/shared/testkit"
 )
+
+// BenchmarkIdentity is what the batcher itself costs one caller who waits for each
+// answer: the model gives back what it gets. RunParallel would not do: with a
+// caller for each core it would show the time between answers, not that of one.
+func BenchmarkIdentity(b *testing.B) {
+	metrics, err := batcher.NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		b.Fatal(err)
+	}
+	cfg, err := modelconfig.ParseText("config.pbtxt", []byte(`backend: "identity" max_batch_size: 16
+input { name: "x" data_type: TYPE_FP32 dims: 16 } output { name: "x" data_type: TYPE_FP32 dims: 16 }
+dynamic_batching { max_queue_delay_microseconds: 10000 }`))
+	if err != nil {
+		b.Fatal(err)
+	}
+	identity := func(_ context.Context, inputs []oip.Tensor) ([]oip.Tensor, error) { return inputs, nil }
+	batches, err := batcher.New(batcher.FromModel(cfg, "1", 1000, 1), identity, noop.NewTracerProvider().Tracer(""), metrics)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer batches.Close()
+	req := &inference.ModelInferRequest{}
+	oip.AddInput(req, oip.Tensor{Name: "x", Datatype: "FP32", Shape: []int64{1, 16}, Data: make([]byte, 64)})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := batches.Do(b.Context(), req); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
 
 // benchCallers is how many callers there are at once.
 const benchCallers = 16
