@@ -23,7 +23,7 @@ type Parameters struct {
 
 // NewParameters starts to read the parameters of cfg.
 func NewParameters(cfg *inference.ModelConfig) *Parameters {
-	return &Parameters{model: cfg.GetName(), values: cfg.GetParameters()}
+	return &Parameters{model: cfg.GetName(), values: cfg.GetParameters(), known: slices.Clone(serverParameters)}
 }
 
 // Err is the first value that could not be read, or else the first key that was

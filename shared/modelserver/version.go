@@ -33,6 +33,7 @@ type version struct {
 	absent bool // the version policy wants it, but the folder does not have it
 	spare  bool // a new version that failed while others serve
 	config *inference.ModelConfig
+	origin origin // what it was made of
 	stats  *Statistics
 	logger *slog.Logger
 
@@ -181,6 +182,7 @@ func (v *version) close() error {
 	model := v.model
 	v.mu.Unlock()
 	err := closeModel(model)
+	v.origin.scratch.release()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.state, v.model = Unavailable, nil
