@@ -18,7 +18,7 @@ func (s *Service) RepositoryIndex(_ context.Context, req *inference.RepositoryIn
 // RepositoryModelLoad loads a model from the repository, or with what the request
 // brings, or loads it again.
 func (s *Service) RepositoryModelLoad(ctx context.Context, req *inference.RepositoryModelLoadRequest) (*inference.RepositoryModelLoadResponse, error) {
-	if err := s.mayControl(); err != nil {
+	if err := s.Controllable(); err != nil {
 		return nil, err
 	}
 	o, err := NewOverride(req.GetParameters())
@@ -33,7 +33,7 @@ func (s *Service) RepositoryModelLoad(ctx context.Context, req *inference.Reposi
 
 // RepositoryModelUnload takes a model out of service.
 func (s *Service) RepositoryModelUnload(ctx context.Context, req *inference.RepositoryModelUnloadRequest) (*inference.RepositoryModelUnloadResponse, error) {
-	if err := s.mayControl(); err != nil {
+	if err := s.Controllable(); err != nil {
 		return nil, err
 	}
 	// What depends on a model lives elsewhere: whoever knows it follows the parameter.
@@ -58,7 +58,9 @@ func UnloadDependents(req *inference.RepositoryModelUnloadRequest) (bool, error)
 	return req.GetParameters()[name].GetBoolParam(), nil
 }
 
-func (s *Service) mayControl() error {
+// Controllable says why models can't be loaded and unloaded by request; nil when
+// they can.
+func (s *Service) Controllable() error {
 	if s.control {
 		return nil
 	}
