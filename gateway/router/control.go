@@ -67,15 +67,7 @@ func (r *Router) steps(name string, sent *inference.ModelConfig) []string {
 	if sent == nil {
 		return r.repository.Steps(name)
 	}
-	return stepsOf(sent)
-}
-
-func stepsOf(cfg *inference.ModelConfig) []string {
-	var names []string
-	for _, s := range cfg.GetEnsembleScheduling().GetStep() {
-		names = append(names, s.GetModelName())
-	}
-	return names
+	return modelconfig.Steps(sent)
 }
 
 // loadSteps loads those steps that are not served. One that can't be loaded fails
@@ -125,7 +117,7 @@ func (r *Router) unload(ctx context.Context, name string, dependents bool) error
 	if _, err := r.service.RepositoryModelUnload(ctx, req); err != nil || !dependents {
 		return err
 	}
-	for _, step := range stepsOf(cfg) {
+	for _, step := range modelconfig.Steps(cfg) {
 		if r.needed(step) || (!r.mine(step) && !r.fleet.Catalog().Has(step)) {
 			continue
 		}
@@ -140,7 +132,7 @@ func (r *Router) unload(ctx context.Context, name string, dependents bool) error
 func (r *Router) needed(model string) bool {
 	for _, m := range r.registry.Index(false) {
 		cfg, err := r.registry.Config(m.GetName(), m.GetVersion())
-		if err == nil && slices.Contains(stepsOf(cfg), model) {
+		if err == nil && slices.Contains(modelconfig.Steps(cfg), model) {
 			return true
 		}
 	}

@@ -56,7 +56,7 @@ func VersionLabels(cfg *inference.ModelConfig) (map[string]int64, error) {
 
 // FormatLabels writes labels as VersionLabels reads them, sorted.
 func FormatLabels(labels map[string]int64) string {
-	var pairs []string
+	pairs := make([]string, 0, len(labels))
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
 		pairs = append(pairs, label+"="+strconv.FormatInt(labels[label], 10))
 	}

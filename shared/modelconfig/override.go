@@ -3,8 +3,19 @@ package modelconfig
 import (
 	"path/filepath"
 
+	"triptych/proto/inference"
 	"triptych/shared/failure"
 )
+
+// Steps are the models that an ensemble calls, in the order of its steps. Another
+// model calls none.
+func Steps(cfg *inference.ModelConfig) []string {
+	steps := make([]string, 0, len(cfg.GetEnsembleScheduling().GetStep()))
+	for _, s := range cfg.GetEnsembleScheduling().GetStep() {
+		steps = append(steps, s.GetModelName())
+	}
+	return steps
+}
 
 // Override reads a configuration that a caller sent in the place of the file, in
 // the JSON form of Triton's load API, for the model in a directory.

@@ -45,9 +45,8 @@ func (r *Registry) LoadNamed(ctx context.Context, names []string) error {
 		}
 	}
 	for name := range wanted {
-		if e, there := byName[name]; !there {
-			e = missing(name)
-			r.refuse(name, false, e.Err)
+		if _, there := byName[name]; !there {
+			r.refuse(name, false, missing(name).Err)
 		}
 	}
 	return r.loadEach(ctx, load)
@@ -63,8 +62,8 @@ func withSteps(names []string, entries map[string]Entry) map[string]bool {
 		}
 		wanted[name] = true
 		if e := entries[name]; e.Document != nil {
-			for _, s := range e.Document.Config.GetEnsembleScheduling().GetStep() {
-				add(s.GetModelName())
+			for _, step := range modelconfig.Steps(e.Document.Config) {
+				add(step)
 			}
 		}
 	}
@@ -133,9 +132,5 @@ func (r *Repository) Steps(name string) []string {
 	if err != nil || e.Err != nil || modelconfig.BackendOf(e.Document.Config) != modelconfig.EnsemblePlatform {
 		return nil
 	}
-	var steps []string
-	for _, s := range e.Document.Config.GetEnsembleScheduling().GetStep() {
-		steps = append(steps, s.GetModelName())
-	}
-	return steps
+	return modelconfig.Steps(e.Document.Config)
 }

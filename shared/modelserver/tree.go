@@ -40,19 +40,19 @@ type surveyor struct {
 }
 
 func (s *surveyor) folder(full, rel string, way []string) error {
-	real, err := filepath.EvalSymlinks(full)
+	place, err := filepath.EvalSymlinks(full)
 	if err != nil {
 		return s.unread(rel, err)
 	}
-	s.tree[rel] = "folder " + real
-	if slices.Contains(way, real) {
+	s.tree[rel] = "folder " + place
+	if slices.Contains(way, place) {
 		return nil // a link that leads back to where we have been
 	}
 	entries, err := os.ReadDir(full)
 	if err != nil {
 		return s.unread(rel, err)
 	}
-	way = append(slices.Clone(way), real)
+	way = append(slices.Clone(way), place)
 	for _, e := range entries {
 		if hidden(e.Name()) {
 			continue
