@@ -80,15 +80,14 @@ func (r *Registry) loadEach(ctx context.Context, entries []Entry) error {
 	for range min(r.policy.Threads, len(entries)) {
 		loading.Go(func() {
 			for e := range next {
-				// The reason of a failure is kept with the model and has been logged.
-				_ = r.load(ctx, ctx, e)
+				if ctx.Err() == nil {
+					// The reason of a failure is kept with the model and has been logged.
+					_ = r.load(ctx, ctx, e)
+				}
 			}
 		})
 	}
 	for _, e := range entries {
-		if ctx.Err() != nil {
-			break
-		}
 		if e.Err != nil {
 			// The gateway's index shows why; four services need not all say it.
 			r.telemetry.Logger.Debug("model passed over", "model", e.Name, "error", e.Err)
