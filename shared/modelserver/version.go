@@ -61,6 +61,9 @@ func (v *version) loaded(m Model, took time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.model, v.loadTime, v.state, v.reason = m, took, Ready, ""
+	if r, ok := m.(Remarker); ok {
+		v.reason = r.Remark()
+	}
 }
 
 func (v *version) failed(reason string) {

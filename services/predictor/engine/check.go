@@ -16,6 +16,23 @@ type tensor struct {
 	// they differ by the configuration's reshape. -1 is free, the batch
 	// dimension too.
 	wire, inner []int64
+	reshaped    bool
+}
+
+// inside is the model's shape for one that a caller sent.
+func (t tensor) inside(shape []int64) ([]int64, error) {
+	if !t.reshaped {
+		return shape, nil
+	}
+	return replace(shape, t.wire, t.inner)
+}
+
+// outside is the callers' shape of an output that is known once the batch is.
+func (t tensor) outside(batch int64) ([]int64, error) {
+	if !t.reshaped {
+		return concrete(t.wire, batch), nil
+	}
+	return replace(concrete(t.inner, batch), t.inner, t.wire)
 }
 
 // contract is what a session takes and gives.
@@ -100,7 +117,7 @@ func agreeOn(cfg *inference.ModelConfig, what string, batch int64, c configured,
 	t := tensor{name: p.name, datatype: c.GetDataType(), wire: oip.WireShape(cfg.GetMaxBatchSize(), c.GetDims())}
 	t.inner = t.wire
 	if reshape != nil {
-		t.inner = oip.WireShape(cfg.GetMaxBatchSize(), reshape.GetShape())
+		t.inner, t.reshaped = oip.WireShape(cfg.GetMaxBatchSize(), reshape.GetShape()), true
 	}
 	if err := t.affordable(where, cfg.GetMaxBatchSize() > 0, batch); err != nil {
 		return t, err
