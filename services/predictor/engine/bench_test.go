@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"triptych/proto/inference"
+	"triptych/shared/oip"
 )
 
 // BenchmarkRun is what the defaults for threads and instances were chosen by:
@@ -48,5 +50,24 @@ func BenchmarkRun(b *testing.B) {
 				}
 			}
 		}
+	}
+}
+
+// BenchmarkSessionRun is the cost of a run beside the model's: of one that does
+// nothing.
+func BenchmarkSessionRun(b *testing.B) {
+	session := load(b, testModel(b, "identity_fp32", "max_batch_size: 4"+fp32))
+	inputs := []oip.Tensor{{Name: "x", Datatype: "FP32", Shape: []int64{1, 3}, Data: make([]byte, 12)}}
+	cancelled, cancel := context.WithCancel(b.Context())
+	defer cancel()
+	for name, ctx := range map[string]context.Context{"no deadline": context.Background(), "cancellable": cancelled} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := session.Run(ctx, inputs); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

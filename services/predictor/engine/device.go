@@ -41,9 +41,6 @@ func ParseDevice(text string) (Device, error) {
 			d.ID, numbered, valid = int(id), false, err == nil
 		}
 	}
-	if kind == Auto {
-		d.ID = Every
-	}
 	if !valid || numbered {
 		return Device{}, failure.New(failure.Invalid, "%q is no device: use auto, cpu, cuda, cuda:N, tensorrt or tensorrt:N", text)
 	}

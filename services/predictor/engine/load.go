@@ -72,6 +72,9 @@ func (l *Library) load(ctx context.Context, cfg *inference.ModelConfig, director
 		return nil, err
 	}
 	s.log(load.tuning.ignored)
+	if cfg.GetMaxBatchSize() > 1 && quantizesDynamically(load.file) {
+		s.logger.Warn("model quantizes dynamically: what shares a batch changes each other's results")
+	}
 	return s, nil
 }
 
@@ -152,6 +155,9 @@ func (s *Session) open(ctx context.Context, load *loader, where plan) error {
 
 // add opens a replica and proves that it runs.
 func (s *Session) add(ctx context.Context, load *loader, p placement) error {
+	if p.denied != nil {
+		return p.denied
+	}
 	r, err := openReplica(load, p)
 	if err != nil {
 		return err

@@ -124,9 +124,25 @@ func TestLoadRefuses(t *testing.T) {
 			"identity_fp32", `max_batch_size: 4 instance_group [ { kind: KIND_GPU } ]` + fp32, failure.Invalid,
 			`instance_group asks for a GPU (KIND_GPU), but --device is cpu`,
 		},
-		"several GPUs": {
-			"identity_fp32", `max_batch_size: 4 instance_group [ { kind: KIND_GPU gpus: [ 0, 1 ] } ]` + fp32, failure.Unsupported,
-			`instance_group lists several GPUs`,
+		"several GPUs that are not there": {
+			"identity_fp32", `max_batch_size: 4 instance_group [ { kind: KIND_GPU gpus: [ 0, 1 ] } ]` + fp32, failure.Invalid,
+			`instance_group asks for a GPU (KIND_GPU), but --device is cpu`,
+		},
+		"OpenVINO": {
+			"identity_fp32", `max_batch_size: 4 optimization { execution_accelerators { cpu_execution_accelerator [ { name: "openvino" } ] } }` + fp32, failure.Unsupported,
+			`the CPU accelerator "openvino" is not supported`,
+		},
+		"unknown policy": {
+			"identity_fp32", `max_batch_size: 4 parameters { key: "device_fallback" value { string_value: "gpu" } }` + fp32, failure.Invalid,
+			`parameter "device_fallback": is "gpu", must be one of error, cpu`,
+		},
+		"shrink list": {
+			"identity_fp32", `max_batch_size: 4 parameters { key: "memory.enable_memory_arena_shrinkage" value { string_value: "cpu" } }` + fp32, failure.Invalid,
+			`parameter "memory.enable_memory_arena_shrinkage": is "cpu", must be a list such as "cpu:0;gpu:0"`,
+		},
+		"entry that the runtime refuses": {
+			"identity_fp32", `max_batch_size: 4 parameters { key: "session.` + strings.Repeat("x", 2000) + `" value { string_value: "1" } }` + fp32, failure.Invalid,
+			`the runtime refuses`,
 		},
 	}
 	for name, c := range cases {

@@ -17,6 +17,8 @@ type placement struct {
 	// wish: nobody asked for this GPU, so that it is left out without a word when
 	// it does not work.
 	wish bool
+	// denied is why the device must not be used, if so.
+	denied error
 }
 
 // plan is where a configuration's instance groups want a model to run.
@@ -51,7 +53,7 @@ func place(cfg *inference.ModelConfig, flag Device, gpus int) (plan, error) {
 			asked = append(asked, device.String())
 		}
 		for _, id := range identities(group, device, gpus) {
-			p.add(placement{Device{Kind: device.Kind, ID: id}, int(group.GetCount()), wish})
+			p.add(placement{device: Device{Kind: device.Kind, ID: id}, count: int(group.GetCount()), wish: wish, denied: denied(cfg, device, flag)})
 		}
 	}
 	p.asked = strings.Join(unique(asked), ",")
@@ -130,10 +132,18 @@ func deviceOf(group *inference.ModelInstanceGroup, flag Device, accelerator stri
 	case flag.GPU():
 		device.Kind = flag.Kind
 	}
-	if flag.Kind == CPU {
+	if !flag.GPU() {
 		device.ID = Every
 	}
 	return device
+}
+
+// denied is the error of a group that wants a GPU of a service without.
+func denied(cfg *inference.ModelConfig, device, flag Device) error {
+	if device.GPU() && flag.Kind == CPU {
+		return failure.New(failure.Invalid, "model %q: instance_group asks for a GPU (KIND_GPU), but --device is cpu", cfg.GetName())
+	}
+	return nil
 }
 
 // identities are the numbers of the devices for a group. Where nobody can count

@@ -23,6 +23,7 @@ type tide struct {
 	peaked  time.Time
 	timer   *time.Timer
 	armed   bool
+	urgent  bool // not to wait until the peak is over
 	stopped bool
 
 	ebbing sync.WaitGroup
@@ -63,8 +64,7 @@ func (t *tide) calm() int64 { return 2 * t.spread * t.least }
 func (t *tide) now() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.peaked = time.Time{}
-	t.high = max(t.high, t.calm()+1)
+	t.urgent = true
 	t.arm(0)
 }
 
@@ -88,13 +88,16 @@ func (t *tide) look() {
 	t.mu.Lock()
 	t.armed = false
 	defer t.ebbing.Done()
-	if left := t.quiet - time.Since(t.peaked); left > 0 {
+	if 2*t.level > t.high {
+		t.peaked = time.Now() // a long run
+	}
+	if left := t.quiet - time.Since(t.peaked); left > 0 && !t.urgent {
 		t.arm(left)
 		t.mu.Unlock()
 		return
 	}
-	over := !t.stopped && t.high > t.calm()
-	t.high = t.level
+	over := !t.stopped && (t.urgent || t.high > t.calm())
+	t.high, t.urgent = t.level, false
 	t.mu.Unlock()
 	if over {
 		t.ebb()

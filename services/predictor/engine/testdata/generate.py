@@ -118,9 +118,33 @@ def future():
     save("unknown_domain", [helper.make_node("Identity", ["x"], ["y"], domain="com.example")], *io, domain="com.example")
 
 
+def hungry():
+    """A model that takes as much memory as its inputs add up to."""
+    int64, fp32 = TensorProto.INT64, TensorProto.FLOAT
+    save("hungry", [
+        helper.make_node("ReduceSum", ["x"], ["sum"], keepdims=0),
+        helper.make_node("Reshape", ["sum", "one"], ["size"]),
+        helper.make_node("ConstantOfShape", ["size"], ["zeros"]),
+        helper.make_node("ReduceSum", ["zeros"], ["zero"], keepdims=0),
+        helper.make_node("Cast", ["x"], ["numbers"], to=fp32),
+        helper.make_node("Add", ["numbers", "zero"], ["y"]),
+    ], [tensor("x", int64, ["n", 1])], [tensor("y", fp32, ["n", 1])], [constant("one", int64, [1])])
+
+
+def quantized():
+    """Rounds to 256 steps of the batch's own range."""
+    fp32 = TensorProto.FLOAT
+    save("dynamic_quantized", [
+        helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "scale", "zero"]),
+        helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["y"]),
+    ], [tensor("x", fp32, ["n", 3])], [tensor("y", fp32, ["n", 3])])
+
+
 if __name__ == "__main__":
     identities()
     batches()
     shapes()
     slow()
     future()
+    hungry()
+    quantized()
