@@ -19,6 +19,8 @@ func TestConfigNamesTheFlag(t *testing.T) {
 		"defaults": {nil, ""},
 		"all":      {[]string{"--device", "cuda:1", "--onnxruntime", "/x.so", "--max-queue-size", "5", "--intra-op-threads", "2"}, ""},
 		"device":   {[]string{"--device", "gpu"}, `--device is wrong: "gpu" is no device`},
+		"fallback": {[]string{"--device-fallback", "gpu"}, `--device-fallback is "gpu", must be error or cpu`},
+		"to a CPU": {[]string{"--device-fallback", "cpu"}, ""},
 		"queue":    {[]string{"--max-queue-size", "0"}, "--max-queue-size is 0, must be 1 or more"},
 		"threads":  {[]string{"--intra-op-threads", "-1"}, "--intra-op-threads is -1, must be"},
 	}

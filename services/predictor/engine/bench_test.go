@@ -71,3 +71,33 @@ func BenchmarkSessionRun(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkArena is what the arena is worth: images a second with it, without it,
+// and with one that every run shrinks.
+func BenchmarkArena(b *testing.B) {
+	lib := library(b)
+	base, directory := sampleModel(b)
+	for _, version := range []string{"1", "2"} {
+		for _, arena := range []string{"on", "off", "shrunk"} {
+			cfg := clone(base)
+			cfg.Parameters = map[string]*inference.ModelParameter{"enable_mem_arena": {StringValue: strconv.FormatBool(arena != "off")}}
+			if arena == "shrunk" {
+				cfg.Parameters["memory.enable_memory_arena_shrinkage"] = &inference.ModelParameter{StringValue: "cpu:0"}
+			}
+			session, err := lib.Load(b.Context(), cfg, filepath.Join(directory, version), settings())
+			if err != nil {
+				b.Fatal(err)
+			}
+			closeLater(b, session)
+			for _, batch := range []int64{1, 16} {
+				input := image(1, batch)
+				b.Run(fmt.Sprintf("version=%s/arena=%s/batch=%d", version, arena, batch), func(b *testing.B) {
+					for b.Loop() {
+						run(b, session, input)
+					}
+					b.ReportMetric(float64(int64(b.N)*batch)/b.Elapsed().Seconds(), "images/s")
+				})
+			}
+		}
+	}
+}
