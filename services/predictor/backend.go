@@ -138,7 +138,7 @@ func execute(session *engine.Session) batcher.Execute {
 
 // properties tell what runs a model.
 func properties(session *engine.Session, library string) map[string]string {
-	var devices []string
+	devices := make([]string, 0, len(session.Devices()))
 	for _, d := range session.Devices() {
 		devices = append(devices, d.String())
 	}

@@ -34,7 +34,9 @@ type Config struct {
 var _ config.Section = (*Config)(nil)
 
 // DefaultConfig works on any machine.
-func DefaultConfig() Config { return Config{Device: engine.Auto, DeviceFallback: engine.FallbackError, MaxQueueSize: 1024} }
+func DefaultConfig() Config {
+	return Config{Device: engine.Auto, DeviceFallback: engine.FallbackError, MaxQueueSize: 1024}
+}
 
 // RegisterFlags implements config.Section.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {

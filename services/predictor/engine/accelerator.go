@@ -18,11 +18,11 @@ const openVINO = "openvino"
 // TensorRT can't run.
 func accelerated(cfg *inference.ModelConfig) (string, error) {
 	accelerators := cfg.GetOptimization().GetExecutionAccelerators()
-	for _, a := range accelerators.GetCpuExecutionAccelerator() {
-		if a.GetName() == openVINO {
+	if cpu := accelerators.GetCpuExecutionAccelerator(); len(cpu) > 0 {
+		if cpu[0].GetName() == openVINO {
 			return "", failure.New(failure.Unsupported, "model %q: the CPU accelerator %q is not supported", cfg.GetName(), openVINO)
 		}
-		return "", unknownAccelerator(cfg, "CPU", a.GetName())
+		return "", unknownAccelerator(cfg, "CPU", cpu[0].GetName())
 	}
 	chosen := ""
 	for _, a := range accelerators.GetGpuExecutionAccelerator() {

@@ -27,9 +27,9 @@ type target interface {
 	SetGraphOptimizationLevel(level ort.GraphOptimizationLevel) error
 	SetIntraOpNumThreads(n int) error
 	SetInterOpNumThreads(n int) error
-	SetCpuMemArena(on bool) error
 	SetMemPattern(on bool) error
 	AddSessionConfigEntry(key, value string) error
+	setArena(on bool) error
 	appendProvider(p provider) error
 }
 
@@ -44,7 +44,7 @@ func (o options) apply(to target) error {
 		to.SetGraphOptimizationLevel(o.level),
 		to.SetIntraOpNumThreads(o.intra),
 		to.SetInterOpNumThreads(o.inter),
-		to.SetCpuMemArena(o.arena),
+		to.setArena(o.arena),
 		to.SetMemPattern(o.pattern),
 	)
 	if err != nil {
@@ -85,6 +85,8 @@ func (o options) open() (*ort.SessionOptions, error) {
 	}
 	return held, nil
 }
+
+func (r runtimeOptions) setArena(on bool) error { return r.SetCpuMemArena(on) }
 
 func (r runtimeOptions) appendProvider(p provider) error {
 	if p.kind == TensorRT {

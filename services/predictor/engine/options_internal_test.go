@@ -38,7 +38,7 @@ func (r *recorder) SetGraphOptimizationLevel(l ort.GraphOptimizationLevel) error
 }
 func (r *recorder) SetIntraOpNumThreads(n int) error { return r.say("intra %d", n) }
 func (r *recorder) SetInterOpNumThreads(n int) error { return r.say("inter %d", n) }
-func (r *recorder) SetCpuMemArena(on bool) error     { return r.say("arena %t", on) }
+func (r *recorder) setArena(on bool) error           { return r.say("arena %t", on) }
 func (r *recorder) SetMemPattern(on bool) error      { return r.say("pattern %t", on) }
 func (r *recorder) AddSessionConfigEntry(key, value string) error {
 	return r.say("%s %s", key, value)
@@ -117,7 +117,8 @@ func TestWhatTheRuntimeIsTold(t *testing.T) {
 		"CUDA by its accelerator": {
 			`optimization { execution_accelerators { gpu_execution_accelerator [ { name: "cuda"
 				parameters { key: "cudnn_conv_algo_search" value: "2" } parameters { key: "gpu_mem_limit" value: "7" } parameters { key: "device_id" value: "5" } } ] } }` + parameter("gpu_mem_limit", "6"), cuda,
-			[]string{"intra 4"}, []string{"intra 1", "cuda cudnn_conv_algo_search=DEFAULT device_id=1 gpu_mem_limit=7"},
+			[]string{"intra 4"},
+			[]string{"intra 1", "cuda cudnn_conv_algo_search=DEFAULT device_id=1 gpu_mem_limit=7"},
 		},
 		"TensorRT": {``, trt, []string{"intra 4"}, []string{"intra 1", "tensorrt device_id=2", "cuda device_id=2"}},
 		"TensorRT with its options": {
@@ -130,7 +131,8 @@ func TestWhatTheRuntimeIsTold(t *testing.T) {
 		},
 		"TensorRT in INT8": {
 			tensorRT(`parameters { key: "precision_mode" value: "INT8" } parameters { key: "int8_calibration_table_name" value: "t" } parameters { key: "int8_use_native_calibration_table" value: "0" }`), trt,
-			[]string{"intra 4"}, []string{"intra 1", "tensorrt device_id=2 trt_int8_calibration_table_name=t trt_int8_enable=1 trt_int8_use_native_calibration_table=0", "cuda device_id=2"},
+			[]string{"intra 4"},
+			[]string{"intra 1", "tensorrt device_id=2 trt_int8_calibration_table_name=t trt_int8_enable=1 trt_int8_use_native_calibration_table=0", "cuda device_id=2"},
 		},
 		"TensorRT in BF16": {tensorRT(`parameters { key: "precision_mode" value: "BF16" }`), trt, []string{"intra 4"}, []string{"intra 1", "tensorrt device_id=2 trt_bf16_enable=1", "cuda device_id=2"}},
 		"TensorRT in FP32": {tensorRT(`parameters { key: "precision_mode" value: "FP32" }`), trt, []string{"intra 4"}, []string{"intra 1", "tensorrt device_id=2", "cuda device_id=2"}},

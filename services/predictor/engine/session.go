@@ -61,18 +61,18 @@ func (s *Session) Devices() []Device {
 }
 
 func (s *Session) deviceNames() []string {
-	var names []string
-	for _, d := range s.Devices() {
-		names = append(names, d.String())
+	names := make([]string, 0, len(s.replicas))
+	for _, r := range s.replicas {
+		names = append(names, r.device.String())
 	}
 	return names
 }
 
 // Providers are the runtime's names for what runs the session, each once.
 func (s *Session) Providers() []string {
-	var providers []string
-	for _, d := range s.Devices() {
-		providers = append(providers, d.Provider())
+	providers := make([]string, 0, len(s.replicas))
+	for _, r := range s.replicas {
+		providers = append(providers, r.device.Provider())
 	}
 	return unique(providers)
 }
@@ -94,11 +94,9 @@ func (s *Session) Threads() int { return s.replicas[0].tuning.intra }
 func (s *Session) Close() error {
 	var err error
 	s.close.Do(func() {
-		var errs []error
 		for _, r := range s.replicas {
-			errs = append(errs, r.close())
+			err = errors.Join(err, r.close())
 		}
-		err = errors.Join(errs...)
 		trim()
 	})
 	return err
