@@ -21,10 +21,10 @@ type replica struct {
 	logger  *slog.Logger
 	session *ort.DynamicAdvancedSession
 	tide    tide
+	running int // runs that are going on; guarded by the Session's lock
 
-	mu      sync.Mutex
-	running int     // runs that are going on
-	slots   []*slot // of runs that are over
+	mu    sync.Mutex
+	slots []*slot // of runs that are over
 }
 
 // openReplica makes the runtime's session.
