@@ -40,9 +40,10 @@ func (m *model) InferTimed(ctx context.Context, req *inference.ModelInferRequest
 	return m.batcher.Do(ctx, req)
 }
 
-// WarmUp runs the configuration's model_warmup.
+// WarmUp runs the configuration's model_warmup and a batch of each size.
 func (m *model) WarmUp(ctx context.Context) error {
-	return m.session.WarmUp(ctx, m.spec.Config, m.spec.Directory)
+	_, err := m.session.WarmUp(ctx, m.spec.Config, m.spec.Directory)
+	return err
 }
 
 // Properties tell what runs the model.

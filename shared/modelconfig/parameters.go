@@ -11,10 +11,6 @@ import (
 	"triptych/shared/failure"
 )
 
-// common are the keys that are not a backend's own: the model server's and the
-// batcher's.
-var common = []string{"batch_policy", "batch_split"}
-
 // Parameters reads the free-form `parameters` of a configuration with types and
 // defaults. It remembers the first fault and every key that was asked for, so
 // that Err can also name a key that nobody reads. Not for concurrent use.
@@ -27,7 +23,7 @@ type Parameters struct {
 
 // NewParameters starts to read the parameters of cfg.
 func NewParameters(cfg *inference.ModelConfig) *Parameters {
-	return &Parameters{model: cfg.GetName(), values: cfg.GetParameters(), known: slices.Clone(common)}
+	return &Parameters{model: cfg.GetName(), values: cfg.GetParameters(), known: slices.Clone(serverParameters)}
 }
 
 // Err is the first value that could not be read, or else the first key that was

@@ -96,6 +96,9 @@ func runBackend(ctx context.Context, backend Backend, spec Spec, d *modelconfig.
 	if err := d.Derive(spec.Config).Check(); err != nil {
 		return nil, err
 	}
+	if _, err := readGate(spec.Config); err != nil {
+		return nil, err
+	}
 	return backend.Load(ctx, spec)
 }
 

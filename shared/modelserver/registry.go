@@ -19,6 +19,7 @@ type Registry struct {
 	telemetry  *telemetry.Telemetry
 	metrics    *metrics
 	responses  *responseStore
+	swaps      *swapMetrics
 	generation atomic.Uint64
 
 	turn   chan struct{} // held by the one who changes the set of models
@@ -47,6 +48,9 @@ func NewRegistry(repository *Repository, tel *telemetry.Telemetry, backends ...B
 	}
 	var err error
 	if r.responses, err = newResponseStore(DefaultResponseCacheBytes); err != nil {
+		return nil, err
+	}
+	if r.swaps, err = newSwapMetrics(tel.Registry); err != nil {
 		return nil, err
 	}
 	r.metrics, err = newMetrics(r, tel.Registry)

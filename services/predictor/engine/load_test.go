@@ -191,7 +191,8 @@ func TestPipesAreNotRead(t *testing.T) {
 	wantFailure(t, err, failure.Invalid, "model.onnx is not a regular file")
 	session := load(t, testModel(t, "identity_fp32", `max_batch_size: 4`+fp32))
 	sample := config(t, `model_warmup [ { name: "f" batch_size: 1 inputs { key: "x" value { data_type: TYPE_FP32 dims: [ 3 ] input_data_file: "x.bin" } } } ]`)
-	wantFailure(t, session.WarmUp(t.Context(), sample, directory), failure.Invalid, "the file warmup/x.bin is not a regular file")
+	_, err = session.WarmUp(t.Context(), sample, directory)
+	wantFailure(t, err, failure.Invalid, "the file warmup/x.bin is not a regular file")
 }
 
 func TestLoadStaysInTheVersionDirectory(t *testing.T) {

@@ -56,6 +56,7 @@ func tune(cfg *inference.ModelConfig, p placement, defaultThreads int) (tuning, 
 			t.provider[key] = v
 		}
 	}
+	params.Word("warmup_sizes", warmupSizes...) // read when the session warms up
 	for _, key := range ignoredKeys {
 		if params.Text(key, "") != "" {
 			t.ignored = append(t.ignored, key)

@@ -1,0 +1,11 @@
+package modelconfig
+
+// serverParameters are read by the model server, whatever the backend: no
+// backend has to know them.
+var serverParameters = []string{
+	"gate", "gate_samples", "gate_timeout_seconds", "gate_min_top1_agreement", "gate_max_abs_drift", "gate_max_rel_drift",
+}
+
+// Fault is the first value that could not be read, for one who does not read all
+// keys.
+func (p *Parameters) Fault() error { return p.err }
