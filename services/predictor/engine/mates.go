@@ -23,11 +23,14 @@ func (s *Session) checkMates(ctx context.Context) {
 	if !s.contract.batching || s.free() || s.narrow() {
 		return
 	}
-	alone, err := s.Run(ctx, s.row(false))
+	alone, err := s.Run(ctx, s.madeUp(1, noise))
 	if err != nil {
 		return // noise need not be a request that the model takes
 	}
-	together, err := s.Run(ctx, s.row(true))
+	together, err := s.Run(ctx, s.madeUp(2, func(t inference.DataType, size int64) []byte {
+		data := noise(t, size/2)
+		return slices.Concat(data, extremes(t, data))
+	}))
 	if err != nil {
 		return
 	}
@@ -42,21 +45,6 @@ func (s *Session) checkMates(ctx context.Context) {
 				"hint", "without dynamic_batching each request runs alone")
 		}
 	}
-}
-
-// row is a request of noise, alone or with a row of extremes.
-func (s *Session) row(mate bool) []oip.Tensor {
-	inputs := make([]oip.Tensor, len(s.contract.inputs))
-	for i, in := range s.contract.inputs {
-		shape := smallest(in.wire, true, 1)
-		data := noise(in.datatype, zeroSize(in.datatype, shape))
-		if mate {
-			shape[0] = 2
-			data = slices.Concat(data, extremes(in.datatype, data))
-		}
-		inputs[i] = oip.Tensor{Name: in.name, Datatype: oip.Datatype(in.datatype), Shape: shape, Data: data}
-	}
-	return inputs
 }
 
 // extremes are numbers far larger than noise, or else a copy of it.

@@ -39,7 +39,7 @@ func (s *Session) ramp(ctx context.Context, cfg *inference.ModelConfig) ([]Measu
 	}
 	var first []Measured
 	for i, items := range s.itemShapes(cfg) {
-		measured, err := s.rampOf(ctx, cfg, items, which == "auto" && !s.device.GPU())
+		measured, err := s.rampOf(ctx, cfg, items, which == "auto" && !s.Device().GPU())
 		if err != nil {
 			return nil, err
 		}

@@ -57,14 +57,18 @@ func (s *Session) Samples(ctx context.Context, cfg *inference.ModelConfig, direc
 	if len(samples) > 0 {
 		return samples, nil
 	}
-	return []Sample{{Name: "zeros", Inputs: s.zeros(1)}, {Name: "noise", Inputs: s.noise(min(noiseRows, max(int64(cfg.GetMaxBatchSize()), 1)))}}, nil
+	return []Sample{
+		{Name: "zeros", Inputs: s.madeUp(1, func(_ inference.DataType, size int64) []byte { return make([]byte, size) })},
+		{Name: "noise", Inputs: s.madeUp(min(noiseRows, max(int64(cfg.GetMaxBatchSize()), 1)), noise)},
+	}, nil
 }
 
-// noise are inputs for a batch, as zeros are.
-func (s *Session) noise(batch int64) []oip.Tensor {
-	inputs := s.zeros(batch)
+// madeUp are inputs for a batch, in which free dimensions are 1.
+func (s *Session) madeUp(batch int64, data func(t inference.DataType, size int64) []byte) []oip.Tensor {
+	inputs := make([]oip.Tensor, len(s.contract.inputs))
 	for i, in := range s.contract.inputs {
-		inputs[i].Data = noise(in.datatype, int64(len(inputs[i].Data)))
+		shape := smallest(in.wire, s.contract.batching, batch)
+		inputs[i] = oip.Tensor{Name: in.name, Datatype: oip.Datatype(in.datatype), Shape: shape, Data: data(in.datatype, zeroSize(in.datatype, shape))}
 	}
 	return inputs
 }
