@@ -31,18 +31,9 @@ type Sample struct {
 // is compared with the version in service of its number, or else with the newest
 // in service. One that does not fit is closed and becomes one that failed to
 // load. With nothing in service there is nothing to break.
-//
-// loaded is what came of the load; a load that failed is told on, and counted as
-// a swap that did not come about.
-func (r *Registry) gate(ctx context.Context, old, fresh *model, loaded error) error {
+func (r *Registry) gate(ctx context.Context, old, fresh *model) error {
 	if !old.serving() {
-		return loaded
-	}
-	if loaded != nil {
-		if failure.KindOf(loaded) != failure.Cancelled {
-			r.swaps.refuse(fresh.sorted()[0].name, refusedLoad)
-		}
-		return loaded
+		return nil
 	}
 	var refused error
 	for _, v := range fresh.sorted() {

@@ -2,12 +2,11 @@ package modelserver
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// refusedFor is why a swap of versions did not come about, as a metric's label.
+// refusedFor is why a new version did not take the place of the old one, as a metric's label.
 type refusedFor string
 
 // The reasons.
 const (
-	refusedLoad      refusedFor = "load"       // the new version could not be loaded or warmed up
 	refusedSignature refusedFor = "signature"  // other inputs or outputs
 	refusedSamples   refusedFor = "samples"    // there is nothing usable to compare on
 	refusedFailed    refusedFor = "failed"     // the new version fails where the old one answers
@@ -25,7 +24,7 @@ type swapMetrics struct {
 func newSwapMetrics(registerer prometheus.Registerer) (*swapMetrics, error) {
 	m := &swapMetrics{refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "triptych_model_swap_refused_total",
-		Help: "New versions that did not take the place of one that serves, which serves on, by reason.",
+		Help: "New versions that were compared with one that serves and refused, by reason.",
 	}, []string{"model", "reason"})}
 	return m, registerer.Register(m.refused)
 }

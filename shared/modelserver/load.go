@@ -99,7 +99,9 @@ func (r *Registry) load(ctx, work context.Context, e Entry) error {
 	if !serving {
 		r.put(e.Name, fresh) // nothing to protect: show it loading
 	}
-	err = r.gate(work, old, fresh, r.loadVersions(work, e, fresh))
+	if err = r.loadVersions(work, e, fresh); err == nil {
+		err = r.gate(work, old, fresh)
+	}
 	if err != nil && serving {
 		r.put(e.Name, old.keeping(fresh))
 		return errors.Join(err, retire(ctx, fresh.sorted()))
@@ -137,11 +139,9 @@ func (r *Registry) replaced(ctx context.Context, old, fresh *model) {
 
 func (r *Registry) refuse(name string, serving bool, err error) {
 	r.telemetry.Logger.Error("model refused", "model", name, "error", err)
-	if serving {
-		r.swaps.refuse(name, refusedLoad)
-		return
+	if !serving {
+		r.put(name, &model{reason: failure.Message(err)})
 	}
-	r.put(name, &model{reason: failure.Message(err)})
 }
 
 // Unload takes a model out of service; calls that run are finished first. When
