@@ -67,16 +67,16 @@ func newRelease(t *testing.T, config string) *release {
 	r.tel.Logger = slog.New(slog.NewTextHandler(r.log, nil))
 	cfg := predictor.DefaultConfig()
 	cfg.Library, cfg.Device = os.Getenv("TRIPTYCH_ONNXRUNTIME"), "cpu"
-	backend, err := predictor.NewBackend(cfg, r.tel)
+	backends, err := predictor.NewBackends(cfg, r.tel)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.registry = servertest.NewRegistry(t, r.tel, []string{folder}, backend)
+	r.registry = servertest.NewRegistry(t, r.tel, []string{folder}, backends...)
 	t.Cleanup(func() {
 		if err := r.registry.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
-		if err := backend.Close(); err != nil {
+		if err := backends[0].(*predictor.Backend).Close(); err != nil {
 			t.Error(err)
 		}
 	})

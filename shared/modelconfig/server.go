@@ -5,7 +5,3 @@ package modelconfig
 var serverParameters = []string{
 	"gate", "gate_samples", "gate_timeout_seconds", "gate_min_top1_agreement", "gate_max_abs_drift", "gate_max_rel_drift",
 }
-
-// Fault is the first value that could not be read, for one who does not read all
-// keys.
-func (p *Parameters) Fault() error { return p.err }
