@@ -160,13 +160,13 @@ func ask(ctx context.Context, v *version, sample *inference.ModelInferRequest) (
 		select {
 		case <-ctx.Done():
 			return nil, err
-		case <-time.After(retryPause):
+		case <-time.After(busyPause):
 		}
 	}
 }
 
-// retryPause is well below the time that a full queue takes to run dry.
-const retryPause = 20 * time.Millisecond
+// busyPause is well below the time that a full queue takes to run dry.
+const busyPause = 20 * time.Millisecond
 
 func askOnce(ctx context.Context, v *version, sample *inference.ModelInferRequest) (resp *inference.ModelInferResponse, err error) {
 	defer caught(&err, "the model broke")

@@ -149,7 +149,8 @@ func TestWarmUpEndsWithItsContext(t *testing.T) {
 	wantFailure(t, err, failure.Cancelled, "the caller has gone")
 }
 
-// BAT-09: users are told of a model whose answers depend on their batch.
+// BAT-06, BAT-09: users are told of a model whose answers depend on their batch,
+// whichever operator makes them.
 func TestBatchMates(t *testing.T) {
 	const warning = "answers depend on what shares their batch"
 	for file, want := range map[string]bool{"ranged": true, "base": false, "turned": false} {
