@@ -23,7 +23,7 @@ func compareSignatures(old, fresh *inference.ModelConfig) *mismatch {
 	for _, was := range old.GetInput() {
 		is, ok := byName(fresh.GetInput(), was.GetName())
 		if !ok {
-			return signature("input %q is missing, the new version takes %s", was.GetName(), list(fresh.GetInput()))
+			return signature("input %q is missing, the new version takes %s", was.GetName(), listed(fresh.GetInput()))
 		}
 		before, now := shapeOf(old, was), shapeOf(fresh, is)
 		if was.GetDataType() != is.GetDataType() || !oip.Fits(before, now) {
@@ -32,13 +32,13 @@ func compareSignatures(old, fresh *inference.ModelConfig) *mismatch {
 	}
 	for _, is := range fresh.GetInput() {
 		if _, ok := byName(old.GetInput(), is.GetName()); !ok && !is.GetOptional() {
-			return signature("input %q is new and not optional, callers send %s", is.GetName(), list(old.GetInput()))
+			return signature("input %q is new and not optional, callers send %s", is.GetName(), listed(old.GetInput()))
 		}
 	}
 	for _, was := range old.GetOutput() {
 		is, ok := byName(fresh.GetOutput(), was.GetName())
 		if !ok {
-			return signature("output %q is missing, the new version gives %s", was.GetName(), list(fresh.GetOutput()))
+			return signature("output %q is missing, the new version gives %s", was.GetName(), listed(fresh.GetOutput()))
 		}
 		before, now := shapeOf(old, was), shapeOf(fresh, is)
 		if was.GetDataType() != is.GetDataType() || !meet(before, now) {
@@ -84,7 +84,7 @@ func describe(t declared, shape []int64) string {
 	return oip.Datatype(t.GetDataType()) + " " + oip.FormatShape(shape)
 }
 
-func list[T declared](tensors []T) string {
+func listed[T declared](tensors []T) string {
 	if len(tensors) == 0 {
 		return "none"
 	}
