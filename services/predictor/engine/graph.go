@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	ort "github.com/yalue/onnxruntime_go"
 
 	"triptych/proto/inference"
+	"triptych/services/predictor/onnxfile"
 	"triptych/shared/failure"
 	"triptych/shared/oip"
 )
@@ -70,6 +72,9 @@ type graph struct {
 
 // readGraph asks the runtime, for it infers the shapes that a file leaves out.
 func readGraph(cfg *inference.ModelConfig, file string) (*graph, error) {
+	if err := onnxfile.Check(file, onnxfile.LimitsOf(ort.GetVersion())); err != nil {
+		return nil, failure.Prefix(fmt.Sprintf("model %q: %s can't be loaded", cfg.GetName(), filepath.Base(file)), err)
+	}
 	options, err := ort.NewSessionOptions()
 	if err != nil {
 		return nil, err
