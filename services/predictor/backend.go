@@ -71,8 +71,11 @@ func (b *Backend) Close() error { return b.library.Close() }
 func (b *Backend) Live() error { return b.batches.Stalled(b.cfg.StallTimeout) }
 
 // Complete fills in inputs, outputs, max_batch_size and the scheduler from the
-// model file.
+// model file, unless the service is told not to.
 func (b *Backend) Complete(_ context.Context, spec modelserver.Spec) error {
+	if b.cfg.DisableAutoComplete {
+		return nil
+	}
 	return b.library.Complete(spec.Config, spec.VersionDirectory())
 }
 

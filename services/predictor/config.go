@@ -31,6 +31,8 @@ type Config struct {
 	// StallTimeout is how long a batch may run before the service says that it no
 	// longer lives.
 	StallTimeout time.Duration
+	// DisableAutoComplete leaves configurations as they are written.
+	DisableAutoComplete bool
 }
 
 var _ config.Section = (*Config)(nil)
@@ -47,6 +49,7 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&c.MaxQueueSize, "max-queue-size", c.MaxQueueSize, "Most requests that wait for one version of a model whose queue policy sets no bound.")
 	fs.IntVar(&c.IntraOpThreads, "intra-op-threads", c.IntraOpThreads, "Threads of one operator of a model. With 0, the model's instances share the cores.")
 	fs.DurationVar(&c.StallTimeout, "stall-timeout", c.StallTimeout, "How long a batch may run before /livez says that the service hangs.")
+	fs.BoolVar(&c.DisableAutoComplete, "disable-auto-complete-config", c.DisableAutoComplete, "Fill in nothing that a configuration leaves out: it must say the inputs and outputs itself.")
 }
 
 // Validate implements config.Section.

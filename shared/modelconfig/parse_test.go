@@ -38,6 +38,8 @@ func TestParseText(t *testing.T) {
 		want *inference.ModelConfig
 	}{
 		"empty":               {"", &inference.ModelConfig{}},
+		"byte order mark":     {"\uFEFFname: \"a\"", &inference.ModelConfig{Name: "a"}},
+		"CR LF":               {"name: \"a\" # b\r\nmax_batch_size:\r\n4\r\n", &inference.ModelConfig{Name: "a", MaxBatchSize: 4}},
 		"comments":            {"# all\nname: \"a\" # \"b\"\n#end", &inference.ModelConfig{Name: "a"}},
 		"list of messages":    {`input [ { name: "x" data_type: TYPE_FP32 dims: [1, -1] }, { name: "y" data_type: TYPE_STRING dims: [ 2 ] } ]`, two},
 		"given twice":         {`input { name: "x" data_type: TYPE_FP32 dims: 1 dims: -1 } input { name: "y" data_type: TYPE_STRING dims: 2 }`, two},

@@ -90,16 +90,17 @@ func runBackend(ctx context.Context, backend Backend, spec Spec, d *modelconfig.
 	defer caught(&err, "the backend %q broke while it loaded", backend.Name())
 	if c, ok := backend.(Completer); ok {
 		if err := c.Complete(ctx, spec); err != nil {
-			return nil, err
+			return nil, d.Point(err)
 		}
 	}
 	if err := d.Derive(spec.Config).Check(); err != nil {
 		return nil, err
 	}
 	if _, err := readGate(spec.Config); err != nil {
-		return nil, err
+		return nil, d.Point(err)
 	}
-	return backend.Load(ctx, spec)
+	m, err = backend.Load(ctx, spec)
+	return m, d.Point(err)
 }
 
 func warmUp(ctx context.Context, m Model) (err error) {
