@@ -2,6 +2,7 @@ package modelconfig
 
 import (
 	"errors"
+	"strconv"
 
 	"triptych/shared/failure"
 )
@@ -10,14 +11,16 @@ import (
 // have its text.
 type blamed struct {
 	error
-	path []place
+	path      []place
+	parameter string // whose entry it is about, instead of path
 }
 
 func (b *blamed) Unwrap() error { return b.error }
 
 // Blame says which field an error is about: the index-th of a repeated field, or
 // a field of it when member is given. Blame(err, "input", 1, "dims") is the dims
-// of the second input. Backends blame, the document's Point points.
+// of the second input. Backends blame, the document's Point points. Parameters
+// blame by themselves.
 func Blame(err error, field string, index int, member string) error {
 	if err == nil {
 		return nil
@@ -26,7 +29,7 @@ func Blame(err error, field string, index int, member string) error {
 	if member != "" {
 		path = append(path, place{member, 0})
 	}
-	return &blamed{err, path}
+	return &blamed{error: err, path: path}
 }
 
 // Point puts the place of the field that err is about before its message. An
@@ -36,9 +39,16 @@ func (d *Document) Point(err error) error {
 	if !errors.As(err, &b) {
 		return err
 	}
-	// The field itself may be absent where the message around it is not.
-	if where := d.where.at(b.path...); where.line > 0 {
-		return failure.Prefix(where.String(), b.error)
+	path := b.path
+	if b.parameter != "" {
+		path = []place{d.where.entry(nil, "parameters", strconv.Quote(b.parameter))}
 	}
-	return b.error
+	if err == b { //nolint:errorlint // what is around the blame stays
+		err = b.error
+	}
+	// The field itself may be absent where the message around it is not.
+	if where := d.where.at(path...); where.line > 0 {
+		return failure.Prefix(where.String(), err)
+	}
+	return err
 }
