@@ -76,7 +76,7 @@ func loadModel(ctx context.Context, backend Backend, e Entry, v *version) (Model
 	spec := Spec{Config: v.config, Version: v.number, Directory: e.Directory}
 	m, err := runBackend(ctx, backend, spec, e.Document)
 	if err != nil {
-		return nil, err
+		return nil, e.Document.Point(err)
 	}
 	if err := warmUp(ctx, m); err != nil {
 		return nil, errors.Join(failure.Prefix("warm-up", err), closeModel(m))
@@ -90,17 +90,16 @@ func runBackend(ctx context.Context, backend Backend, spec Spec, d *modelconfig.
 	defer caught(&err, "the backend %q broke while it loaded", backend.Name())
 	if c, ok := backend.(Completer); ok {
 		if err := c.Complete(ctx, spec); err != nil {
-			return nil, d.Point(err)
+			return nil, err
 		}
 	}
 	if err := d.Derive(spec.Config).Check(); err != nil {
 		return nil, err
 	}
 	if _, err := readGate(spec.Config); err != nil {
-		return nil, d.Point(err)
+		return nil, err
 	}
-	m, err = backend.Load(ctx, spec)
-	return m, d.Point(err)
+	return backend.Load(ctx, spec)
 }
 
 func warmUp(ctx context.Context, m Model) (err error) {
