@@ -178,10 +178,11 @@ func TestOddTwoRepositories(t *testing.T) {
 func TestOddStrict(t *testing.T) {
 	cfg := predictor.DefaultConfig()
 	cfg.Library, cfg.DisableAutoComplete = os.Getenv("TRIPTYCH_ONNXRUNTIME"), true
-	b, err := predictor.NewBackend(cfg, telemetry.Discard())
+	backends, err := predictor.NewBackends(cfg, telemetry.Discard())
 	if err != nil {
 		t.Fatal(err)
 	}
+	b := backends[0].(*predictor.Backend)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
