@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"triptych/services/predictor/batcher"
 	"triptych/services/predictor/engine"
 	"triptych/services/predictor/gpu"
@@ -36,13 +34,11 @@ type Backend struct {
 	providers *providers
 }
 
-// parameters of a model's configuration that the engine need not know.
-var parameters = []string{"batch_policy"}
-
 // NewBackend loads ONNX Runtime. A GPU that is asked for and that the runtime does
 // not offer is an error, unless the models may fall back to the CPU. Close the
-// backend after its models.
-func NewBackend(cfg Config, tel *telemetry.Telemetry) (*Backend, error) {
+// backend after its models. Its batches are counted in metrics, which it may share
+// with other backends.
+func NewBackend(cfg Config, tel *telemetry.Telemetry, metrics *batcher.Metrics) (*Backend, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -58,7 +54,7 @@ func NewBackend(cfg Config, tel *telemetry.Telemetry) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{cfg: cfg, device: device, library: library, gpus: gpu.Open(tel.Logger), tel: tel}
+	b := &Backend{cfg: cfg, device: device, library: library, gpus: gpu.Open(tel.Logger), tel: tel, batches: metrics}
 	if err := b.start(); err != nil {
 		_ = b.Close()
 		return nil, err
@@ -74,18 +70,11 @@ func (b *Backend) start() error {
 		}
 		b.tel.Logger.Warn("device is not there, models fall back to the CPU", "device", b.device.String(), "error", err)
 	}
-	return b.register(b.tel.Registry)
-}
-
-func (b *Backend) register(registry prometheus.Registerer) error {
-	if err := b.gpus.Register(registry); err != nil {
+	if err := b.gpus.Register(b.tel.Registry); err != nil {
 		return err
 	}
 	var err error
-	if b.providers, err = newProviders(registry); err != nil {
-		return err
-	}
-	b.batches, err = batcher.NewMetrics(registry)
+	b.providers, err = newProviders(b.tel.Registry)
 	return err
 }
 
@@ -95,9 +84,16 @@ func (b *Backend) Name() string { return Name }
 // Close lets go of the library. It may be called more than once.
 func (b *Backend) Close() error { return errors.Join(b.gpus.Close(), b.library.Close()) }
 
+// Live says that a batch hangs, of whichever backend, if one does: the runtime may
+// give no error for a device that does not answer.
+func (b *Backend) Live() error { return b.batches.Stalled(b.cfg.StallTimeout) }
+
 // Complete fills in inputs, outputs, max_batch_size and the scheduler from the
-// model file.
+// model file, unless the service is told not to.
 func (b *Backend) Complete(_ context.Context, spec modelserver.Spec) error {
+	if b.cfg.DisableAutoComplete {
+		return nil
+	}
 	return b.library.Complete(spec.Config, spec.VersionDirectory())
 }
 
@@ -105,13 +101,14 @@ func (b *Backend) Complete(_ context.Context, spec modelserver.Spec) error {
 func (b *Backend) Load(ctx context.Context, spec modelserver.Spec) (modelserver.Model, error) {
 	session, err := b.library.Load(ctx, spec.Config, spec.VersionDirectory(), engine.Settings{
 		Device: b.device, GPUs: b.gpus.Count(), Fallback: b.cfg.DeviceFallback, IntraOpThreads: b.cfg.IntraOpThreads,
-		Parameters: parameters, Logger: b.tel.Logger,
+		Logger: b.tel.Logger,
 	})
 	if err != nil {
 		return nil, err
 	}
 	version := strconv.FormatInt(spec.Version, 10)
 	batching := batcher.FromModel(spec.Config, version, b.cfg.MaxQueueSize, session.Instances())
+	batching.Device = session.Device().String()
 	batches, err := batcher.New(batching, execute(session), b.tel.Tracer, b.batches)
 	if err != nil {
 		_ = session.Close()

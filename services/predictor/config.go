@@ -1,9 +1,12 @@
 // Package predictor is the backend "onnxruntime": it runs ONNX models through
 // ONNX Runtime (package engine) in batches that are formed across requests
-// (package batcher). It serves nothing by itself: the model server does.
+// (package batcher). Package simulator is its other backend. It serves nothing by
+// itself: the model server does.
 package predictor
 
 import (
+	"time"
+
 	"github.com/spf13/pflag"
 
 	"triptych/services/predictor/engine"
@@ -29,13 +32,18 @@ type Config struct {
 	// cores, as far as the container's quota goes, among the batches that run at
 	// once. A model's intra_op_thread_count goes before it.
 	IntraOpThreads int
+	// StallTimeout is how long a batch may run before the service says that it no
+	// longer lives.
+	StallTimeout time.Duration
+	// DisableAutoComplete leaves configurations as they are written.
+	DisableAutoComplete bool
 }
 
 var _ config.Section = (*Config)(nil)
 
 // DefaultConfig works on any machine.
 func DefaultConfig() Config {
-	return Config{Device: engine.Auto, DeviceFallback: engine.FallbackError, MaxQueueSize: 1024}
+	return Config{Device: engine.Auto, DeviceFallback: engine.FallbackError, MaxQueueSize: 1024, StallTimeout: 2 * time.Minute}
 }
 
 // RegisterFlags implements config.Section.
@@ -45,6 +53,8 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Library, "onnxruntime", c.Library, "Path of libonnxruntime.so, 1.24 or newer. Without one, the cache of \"make setup\" is looked into, then /usr/lib and /usr/local/lib.")
 	fs.IntVar(&c.MaxQueueSize, "max-queue-size", c.MaxQueueSize, "Most requests that wait for one version of a model whose queue policy sets no bound.")
 	fs.IntVar(&c.IntraOpThreads, "intra-op-threads", c.IntraOpThreads, "Threads of one operator of a model. With 0, the model's instances share the cores.")
+	fs.DurationVar(&c.StallTimeout, "stall-timeout", c.StallTimeout, "How long a batch may run before /livez says that the service hangs.")
+	fs.BoolVar(&c.DisableAutoComplete, "disable-auto-complete-config", c.DisableAutoComplete, "Fill in nothing that a configuration leaves out: it must say the inputs and outputs itself.")
 }
 
 // Validate implements config.Section.
@@ -62,6 +72,9 @@ func (c *Config) Validate() error {
 	}
 	if c.IntraOpThreads < 0 || c.IntraOpThreads > 1024 {
 		return config.Wrong("intra-op-threads", "is %d, must be from 0 to 1024", c.IntraOpThreads)
+	}
+	if c.StallTimeout <= 0 {
+		return config.Wrong("stall-timeout", "is %s, must be more than 0", c.StallTimeout)
 	}
 	return nil
 }

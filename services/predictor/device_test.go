@@ -25,10 +25,11 @@ func TestFallbackIsVisible(t *testing.T) {
 	tel := telemetry.Discard()
 	cfg := predictor.DefaultConfig()
 	cfg.Library, cfg.Device, cfg.DeviceFallback = os.Getenv("TRIPTYCH_ONNXRUNTIME"), "cuda:0", "cpu"
-	b, err := predictor.NewBackend(cfg, tel)
+	backends, err := predictor.NewBackends(cfg, tel)
 	if err != nil {
 		t.Fatal(err)
 	}
+	b := backends[0].(*predictor.Backend)
 	t.Cleanup(func() { _ = b.Close() })
 	model := load(t, b, sample(t, 2))
 	const why = "runs on cpu instead of cuda:0: "
@@ -54,7 +55,7 @@ triptych_execution_provider{actual="CPUExecutionProvider",model="efficientnet_li
 func TestGPUThatIsNotThereIsAnError(t *testing.T) {
 	cfg := predictor.DefaultConfig()
 	cfg.Library, cfg.Device = os.Getenv("TRIPTYCH_ONNXRUNTIME"), "tensorrt"
-	_, err := predictor.NewBackend(cfg, telemetry.Discard())
+	_, err := predictor.NewBackends(cfg, telemetry.Discard())
 	if failure.KindOf(err) != failure.Invalid || !strings.HasPrefix(failure.Message(err), "--device tensorrt:0: the runtime can't use it") {
 		t.Errorf("error %v", err)
 	}

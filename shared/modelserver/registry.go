@@ -18,6 +18,8 @@ type Registry struct {
 	backends   map[string]Backend
 	telemetry  *telemetry.Telemetry
 	metrics    *metrics
+	responses  *responseStore
+	swaps      *swapMetrics
 	generation atomic.Uint64
 
 	turn   chan struct{} // held by the one who changes the set of models
@@ -45,9 +47,19 @@ func NewRegistry(repository *Repository, tel *telemetry.Telemetry, backends ...B
 		r.backends[b.Name()] = b
 	}
 	var err error
+	if r.responses, err = newResponseStore(DefaultResponseCacheBytes); err != nil {
+		return nil, err
+	}
+	if r.swaps, err = newSwapMetrics(tel.Registry); err != nil {
+		return nil, err
+	}
 	r.metrics, err = newMetrics(r, tel.Registry)
 	return r, err
 }
+
+// LimitResponseCache bounds the answers that are kept for all models together;
+// 0 keeps none.
+func (r *Registry) LimitResponseCache(bytes int64) { r.responses.bound(bytes) }
 
 // ours tells whether a backend of this service claims the model. One whose
 // configuration can't be read is claimed by nobody here: the gateway, which sees

@@ -36,6 +36,10 @@ type version struct {
 	stats  *Statistics
 	logger *slog.Logger
 
+	// Set before v serves, never changed after.
+	cache       *responseCache // nil without one
+	instruments *instruments
+
 	mu       sync.Mutex
 	model    Model
 	loadTime time.Duration
@@ -58,6 +62,7 @@ func (v *version) String() string { return strconv.FormatInt(v.number, 10) }
 
 // loaded makes v serve.
 func (v *version) loaded(m Model, took time.Duration) {
+	v.instruments = newInstruments(v.config, v.String())
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.model, v.loadTime, v.state, v.reason = m, took, Ready, ""
@@ -132,6 +137,13 @@ func (v *version) hold() error {
 	return nil
 }
 
+// holdAgain holds v for one more, who may outlast the caller; the caller holds v.
+func (v *version) holdAgain() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.holders++
+}
+
 func (v *version) release() {
 	v.mu.Lock()
 	v.holders--
@@ -184,6 +196,7 @@ func (v *version) close() error {
 	model := v.model
 	v.mu.Unlock()
 	err := closeModel(model)
+	v.cache.close()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.state, v.model = Unavailable, nil
@@ -217,5 +230,8 @@ func (v *version) infer(ctx context.Context, req *inference.ModelInferRequest, b
 	}
 	start := time.Now()
 	resp, err := v.model.Infer(ctx, req)
-	return resp, Timing{ComputeInfer: time.Since(start), Batch: int(batch), Executions: 1}, err
+	if err != nil {
+		return nil, Timing{}, err // whether it was executed is not known
+	}
+	return resp, Timing{ComputeInfer: time.Since(start), Batch: int(batch), Executions: 1}, nil
 }

@@ -31,8 +31,6 @@ type Settings struct {
 	// IntraOpThreads is the number of threads of one operator when the model
 	// does not say; 0 shares the cores.
 	IntraOpThreads int
-	// Parameters are the names of those that others read.
-	Parameters []string
 	// Logger gets what was chosen.
 	Logger *slog.Logger
 

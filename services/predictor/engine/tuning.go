@@ -45,9 +45,6 @@ const shrinkKey = "memory.enable_memory_arena_shrinkage"
 // tune reads the parameters of a configuration.
 func tune(cfg *inference.ModelConfig, settings Settings) (tuning, error) {
 	params := modelconfig.NewParameters(cfg)
-	for _, key := range settings.Parameters {
-		params.Text(key, "")
-	}
 	t := tuning{
 		intra:    int(params.Int("intra_op_thread_count", int64(settings.IntraOpThreads), 0, 1024)),
 		inter:    max(int(params.Int("inter_op_thread_count", 1, 0, 1024)), 1),
@@ -60,6 +57,7 @@ func tune(cfg *inference.ModelConfig, settings Settings) (tuning, error) {
 		entries:  map[string]string{},
 		ignored:  ignored(cfg),
 	}
+	params.Word("warmup_sizes", warmupSizes...)
 	t.readEntries(cfg, params)
 	t.readShrink(params)
 	return t, first(t.readProviders(cfg, params), params.Err())

@@ -9,8 +9,9 @@ The models are committed, so the tests need neither Python nor a network.
 
 import pathlib
 
+import numpy
 import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 HERE = pathlib.Path(__file__).parent
 OPSET = 17
@@ -94,6 +95,15 @@ def shapes():
          [constant("table", fp32, [float(i) for i in range(10)])])
 
 
+def external():
+    """The weights are in another file."""
+    fp32 = TensorProto.FLOAT
+    weights = numpy_helper.from_array(numpy.array([1, 2, 3], numpy.float32), "w")
+    onnx.external_data_helper.set_external_data(weights, "external.bin")
+    save("external", [helper.make_node("Add", ["x", "w"], ["y"])],
+         [tensor("x", fp32, ["n", 3])], [tensor("y", fp32, ["n", 3])], [weights])
+
+
 def slow():
     """Counts to a hundred million, one step of a loop at a time."""
     int64, boolean = TensorProto.INT64, TensorProto.BOOL
@@ -144,6 +154,7 @@ if __name__ == "__main__":
     identities()
     batches()
     shapes()
+    external()
     slow()
     future()
     hungry()
