@@ -86,21 +86,21 @@ func makeStages(ctx context.Context, cfg Config, logs io.Writer) ([]*stage.Stage
 	inner.App.DrainDelay = 0
 	backends := []struct {
 		name string
-		make func(*telemetry.Telemetry) (modelserver.Backend, error)
+		make stage.Backends
 	}{
-		{"preprocess", func(t *telemetry.Telemetry) (modelserver.Backend, error) {
-			return preprocess.NewBackend(cfg.Preprocess, t)
+		{"preprocess", func(t *telemetry.Telemetry) ([]modelserver.Backend, error) {
+			return stage.One(preprocess.NewBackend(cfg.Preprocess, t))
 		}},
-		{"predictor", func(t *telemetry.Telemetry) (modelserver.Backend, error) {
-			return predictor.NewBackend(cfg.Predictor, t)
+		{"predictor", func(t *telemetry.Telemetry) ([]modelserver.Backend, error) {
+			return predictor.NewBackends(cfg.Predictor, t)
 		}},
-		{"postprocess", func(t *telemetry.Telemetry) (modelserver.Backend, error) {
-			return postprocess.NewBackend(cfg.Postprocess, t)
+		{"postprocess", func(t *telemetry.Telemetry) ([]modelserver.Backend, error) {
+			return stage.One(postprocess.NewBackend(cfg.Postprocess, t))
 		}},
 	}
 	var stages []*stage.Stage
 	for _, b := range backends {
-		s, err := stage.NewWithBackend(ctx, b.name, inner, logs, b.make)
+		s, err := stage.NewWithBackends(ctx, b.name, inner, logs, b.make)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", b.name, err), discard(ctx, stages))
 		}

@@ -262,6 +262,34 @@ func TestStatistics(t *testing.T) {
 	}
 }
 
+// TestStatisticsOfCaches adds up hits and misses of two replicas; where an answer
+// came from passes the gateway.
+func TestStatisticsOfCaches(t *testing.T) {
+	t.Parallel()
+	folder := servertest.Repository(t, map[string]string{"plus/config.pbtxt": servertest.MapConfig("arithmetic") + "response_cache { enable: true }"})
+	one, two := serve(t, folder, "", arithmetic), serve(t, folder, "", arithmetic)
+	g := newGateway(t, folder, telemetry.Discard(), one.Address, two.Address)
+	from := map[string]uint64{}
+	for range 30 {
+		resp, err := g.ModelInfer(t.Context(), servertest.Request("plus", 1, 2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		from[resp.GetParameters()[modelserver.CacheParameter].GetStringParam()]++
+	}
+	if diff := cmp.Diff(map[string]uint64{"miss": 2, "hit": 28}, from); diff != "" {
+		t.Error(diff)
+	}
+	resp, err := g.ModelStatistics(t.Context(), &inference.ModelStatisticsRequest{Name: "plus"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := resp.GetModelStats()[0]
+	if s := all.GetInferenceStats(); s.GetCacheHit().GetCount() != 28 || s.GetCacheMiss().GetCount() != 2 || s.GetSuccess().GetCount() != 30 || all.GetInferenceCount() != 2 {
+		t.Errorf("got %v", all)
+	}
+}
+
 // TestDown kills an upstream under an ensemble and brings it back.
 func TestDown(t *testing.T) {
 	t.Parallel()

@@ -85,6 +85,8 @@ func merge(into, from *inference.ModelStatistics) {
 	mergeDuration(a.GetComputeInput(), b.GetComputeInput())
 	mergeDuration(a.GetComputeInfer(), b.GetComputeInfer())
 	mergeDuration(a.GetComputeOutput(), b.GetComputeOutput())
+	mergeDuration(a.GetCacheHit(), b.GetCacheHit())
+	mergeDuration(a.GetCacheMiss(), b.GetCacheMiss())
 	for _, batch := range from.GetBatchStats() {
 		mergeBatch(into, batch)
 	}

@@ -17,9 +17,12 @@ func TestConfigNamesTheFlag(t *testing.T) {
 		want string
 	}{
 		"defaults": {nil, ""},
-		"all":      {[]string{"--device", "cuda:1", "--onnxruntime", "/x.so", "--max-queue-size", "5", "--intra-op-threads", "2"}, ""},
+		"all":      {[]string{"--device", "cuda:1", "--onnxruntime", "/x.so", "--max-queue-size", "5", "--intra-op-threads", "2", "--disable-auto-complete-config"}, ""},
 		"device":   {[]string{"--device", "gpu"}, `--device is wrong: "gpu" is no device`},
+		"fallback": {[]string{"--device-fallback", "gpu"}, `--device-fallback is "gpu", must be error or cpu`},
+		"to a CPU": {[]string{"--device-fallback", "cpu"}, ""},
 		"queue":    {[]string{"--max-queue-size", "0"}, "--max-queue-size is 0, must be 1 or more"},
+		"stall":    {[]string{"--stall-timeout", "0s"}, "--stall-timeout is 0s, must be more than 0"},
 		"threads":  {[]string{"--intra-op-threads", "-1"}, "--intra-op-threads is -1, must be"},
 	}
 	for name, c := range cases {
@@ -38,17 +41,17 @@ func TestConfigNamesTheFlag(t *testing.T) {
 	}
 }
 
-func TestNewBackendRefuses(t *testing.T) {
+func TestNewBackendsRefuses(t *testing.T) {
 	cases := map[string]struct {
 		cfg  predictor.Config
 		want string
 	}{
-		"device":  {predictor.Config{Device: "tpu", MaxQueueSize: 1}, "--device"},
-		"library": {predictor.Config{Device: "cpu", MaxQueueSize: 1, Library: "/nowhere/libonnxruntime.so"}, `run "make setup"`},
+		"device":  {predictor.Config{Device: "tpu", MaxQueueSize: 1, StallTimeout: 1}, "--device"},
+		"library": {predictor.Config{Device: "cpu", MaxQueueSize: 1, StallTimeout: 1, Library: "/nowhere/libonnxruntime.so"}, `run "make setup"`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := predictor.NewBackend(c.cfg, telemetry.Discard())
+			_, err := predictor.NewBackends(c.cfg, telemetry.Discard())
 			if err == nil || !strings.Contains(failure.Message(err), c.want) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}

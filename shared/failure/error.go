@@ -87,14 +87,19 @@ func Message(err error) string {
 	}
 }
 
-// RetryAfter is the hint when to try again: zero when err's Kind has none.
+// RetryAfter is the hint when to try again: zero when err's Kind has none. A
+// deadline has one only when somebody has computed it.
 func RetryAfter(err error) time.Duration {
-	if !KindOf(err).Retryable() {
+	kind := KindOf(err)
+	if !kind.Retryable() && kind != Deadline {
 		return 0
 	}
 	var f *Error
 	if errors.As(err, &f) && f.RetryAfter > 0 {
 		return f.RetryAfter
+	}
+	if kind == Deadline {
+		return 0
 	}
 	return DefaultRetryAfter
 }

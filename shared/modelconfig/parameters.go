@@ -34,7 +34,7 @@ func (p *Parameters) Err() error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.values)) {
 		if !slices.Contains(p.known, key) {
-			return failure.New(failure.Invalid, "model %q: unknown parameter %q%s", p.model, key, suggestion(key, p.known))
+			return &blamed{error: failure.New(failure.Invalid, "model %q: unknown parameter %q%s", p.model, key, suggestion(key, p.known)), parameter: key}
 		}
 	}
 	return nil
@@ -44,7 +44,7 @@ func (p *Parameters) Err() error {
 // one value. The first fault stays.
 func (p *Parameters) Fail(key, format string, args ...any) {
 	if p.err == nil {
-		p.err = failure.Prefix("model "+strconv.Quote(p.model)+": parameter "+strconv.Quote(key), failure.New(failure.Invalid, format, args...))
+		p.err = &blamed{error: failure.Prefix("model "+strconv.Quote(p.model)+": parameter "+strconv.Quote(key), failure.New(failure.Invalid, format, args...)), parameter: key}
 	}
 }
 

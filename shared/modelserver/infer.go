@@ -4,6 +4,9 @@ import (
 	"context"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
 	"triptych/proto/inference"
 	"triptych/shared/failure"
 	"triptych/shared/oip"
@@ -11,7 +14,9 @@ import (
 
 // ModelInfer runs one request: the raw form of what came, checked, through the
 // model, and back in the form that it came in. It makes the request's contents
-// raw in place.
+// raw in place, and neither may be changed later: a run that others wait for may
+// read them when this caller has gone. The bytes of an answer's tensors may be
+// shared with other callers' answers: they must not be written.
 func (s *Service) ModelInfer(ctx context.Context, req *inference.ModelInferRequest) (*inference.ModelInferResponse, error) {
 	start := time.Now()
 	v, err := s.registry.acquire(req.GetModelName(), req.GetModelVersion(), (*version).status)
@@ -45,10 +50,11 @@ func (v *version) answer(ctx context.Context, req *inference.ModelInferRequest, 
 	if err != nil {
 		return nil, err
 	}
-	resp, timing, err := v.infer(ctx, req, batch)
+	got, err := v.serve(ctx, req, batch)
 	if err != nil {
 		return nil, err
 	}
+	resp = got.response
 	resp.ModelName, resp.ModelVersion, resp.Id = v.name, v.String(), req.GetId()
 	if err := oip.Arrange(req, resp); err != nil {
 		return nil, err
@@ -58,16 +64,48 @@ func (v *version) answer(ctx context.Context, req *inference.ModelInferRequest, 
 			return nil, err
 		}
 	}
-	setTiming(resp, timing)
-	now := time.Now()
-	v.stats.Succeeded(now, batch, now.Sub(start), timing)
+	tell(resp, got)
+	v.count(got, batch, start)
 	return resp, nil
 }
 
-func setTiming(resp *inference.ModelInferResponse, t Timing) {
+// serve runs the model, unless its response cache has the answer.
+func (v *version) serve(ctx context.Context, req *inference.ModelInferRequest, batch int64) (served, error) {
+	if v.cache != nil {
+		got, err := v.cache.answer(ctx, req, batch)
+		if err == nil {
+			trace.SpanFromContext(ctx).SetAttributes(attribute.String("triptych.cache", got.from))
+		}
+		return got, err
+	}
+	resp, timing, err := v.infer(ctx, req, batch)
+	if err != nil {
+		v.stats.abandoned(err, timing)
+		return served{}, err
+	}
+	return served{response: resp, timing: timing}, nil
+}
+
+// count counts an answer. What a cached version ran has been counted by its run.
+func (v *version) count(got served, batch int64, start time.Time) {
+	now := time.Now()
+	total := now.Sub(start)
+	v.instruments.firstResponse.Observe(float64(total) / float64(time.Millisecond))
+	if got.from == "" {
+		v.stats.Succeeded(now, batch, total, got.timing)
+		return
+	}
+	v.stats.answered(now, total)
+}
+
+// tell puts into an answer where it came from and where its time went.
+func tell(resp *inference.ModelInferResponse, got served) {
 	if resp.Parameters == nil {
 		resp.Parameters = oip.Parameters{}
 	}
-	resp.Parameters[QueueParameter] = oip.Int64(t.Queue.Microseconds())
-	resp.Parameters[ComputeParameter] = oip.Int64(t.Compute().Microseconds())
+	resp.Parameters[QueueParameter] = oip.Int64(got.timing.Queue.Microseconds())
+	resp.Parameters[ComputeParameter] = oip.Int64(got.timing.Compute().Microseconds())
+	if got.from != "" {
+		resp.Parameters[CacheParameter] = oip.String(got.from)
+	}
 }

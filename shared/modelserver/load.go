@@ -60,7 +60,9 @@ func (r *Registry) load(ctx, work context.Context, e Entry) (err error) {
 	if !serving {
 		r.put(e.Name, fresh) // nothing to protect: show it loading
 	}
-	err = r.loadVersions(work, e, fresh)
+	if err = r.loadVersions(work, e, fresh); err == nil {
+		err = r.gate(work, old, fresh)
+	}
 	if err != nil && serving {
 		r.put(e.Name, old.keeping(fresh))
 		return errors.Join(err, retire(ctx, fresh.beside(old)))

@@ -175,6 +175,7 @@ func TestMetrics(t *testing.T) {
 			`nv_inference_compute_output_duration_us{model="m",version="4"} 2000`,
 			`nv_inference_count{model="m",version="4"} 5`,
 			`nv_inference_exec_count{model="m",version="4"} 3`,
+			`nv_inference_first_response_histogram_ms{model="m",version="4"} 4`,
 			`nv_inference_pending_request_count{model="m",version="4"} 5`,
 			`nv_inference_queue_duration_us{model="m",version="4"} 8000`,
 			`nv_inference_request_duration_us{model="m",version="4"} 40000`,
@@ -235,5 +236,92 @@ func TestMetricsOfVersions(t *testing.T) {
 	}
 	if _, err := modelserver.NewRegistry(nil, tel); err == nil {
 		t.Error("two registries share one registry of metrics")
+	}
+}
+
+// metric_tags are labels of Triton's series, each model's own; model_metrics set the
+// buckets of its histogram.
+func TestMetricTags(t *testing.T) {
+	t.Parallel()
+	folder := servertest.Repository(t, map[string]string{
+		"plain/config.pbtxt": doubleConfig,
+		"m/config.pbtxt": doubleConfig + `metric_tags { key: "team" value: "vision" } metric_tags { key: "cost-center" value: "42" }
+			model_metrics { metric_control { metric_identifier { family: "nv_inference_first_response_histogram_ms" } histogram_options { buckets: [ 0.5, 30000 ] } }
+				metric_control { metric_identifier { family: "other" } histogram_options { buckets: 1 } } }`,
+		"bad/config.pbtxt": doubleConfig + `metric_tags { key: "a-b" value: "" } metric_tags { key: "a.b" value: "" }`,
+	})
+	tel := telemetry.Discard()
+	s := newService(newRegistryWith(t, tel, folder, double))
+	for _, name := range []string{"plain", "m"} {
+		if _, err := s.ModelInfer(t.Context(), servertest.Request(name, 1, 2)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := strings.Join(series(t, tel), "\n")
+	for _, want := range []string{
+		`nv_inference_count{model="plain",version="1"} 1`,
+		`nv_inference_count{_cost_center="42",_team="vision",model="m",version="1"} 1`,
+		`nv_inference_request_failure{_cost_center="42",_team="vision",model="m",reason="OTHER",version="1"} 0`,
+		`nv_inference_first_response_histogram_ms{_cost_center="42",_team="vision",model="m",version="1"} 1`,
+		`triptych_model_ready{model="m",version="1"} 1`, `triptych_model_ready{model="bad",version="1"} 0`,
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %s in\n%s", want, all)
+		}
+	}
+	families, err := tel.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if family.GetName() != "nv_inference_first_response_histogram_ms" {
+				continue
+			}
+			var bounds []float64
+			for _, b := range m.GetHistogram().GetBucket() {
+				bounds = append(bounds, b.GetUpperBound())
+			}
+			want := []float64{100, 500, 2000, 5000}
+			if len(m.GetLabel()) > 2 {
+				want = []float64{.5, 30000}
+			}
+			if diff := cmp.Diff(want, bounds); diff != "" {
+				t.Error(diff)
+			}
+		}
+	}
+}
+
+// leaving is a model whose callers go while their batch runs: who speaks for it
+// says so with the failure.
+type leaving struct {
+	servertest.Model
+	err error
+}
+
+func (l leaving) InferTimed(context.Context, *inference.ModelInferRequest) (*inference.ModelInferResponse, modelserver.Timing, error) {
+	return nil, modelserver.Timing{ComputeInfer: time.Second, Batch: 3, Executions: 2}, l.err
+}
+
+// An execution whose answer nobody waited for is one; one that failed is not.
+func TestExecutionsWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	folder := servertest.Repository(t, map[string]string{"m/config.pbtxt": doubleConfig})
+	for err, want := range map[error]uint64{
+		context.Canceled: 2, context.DeadlineExceeded: 2, failure.New(failure.Internal, "the session failed"): 0, failure.New(failure.Busy, "full"): 0,
+	} {
+		s := newService(newRegistry(t, folder, loading(func(context.Context, modelserver.Spec) (modelserver.Model, error) { return leaving{err: err}, nil })))
+		if _, got := s.ModelInfer(t.Context(), servertest.Request("m", 1, 2)); failure.KindOf(got) != failure.KindOf(err) {
+			t.Errorf("got %v", got)
+		}
+		resp, failed := s.ModelStatistics(t.Context(), &inference.ModelStatisticsRequest{Name: "m"})
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		m := resp.GetModelStats()[0]
+		if m.GetExecutionCount() != want || m.GetInferenceCount() != 0 || (len(m.GetBatchStats()) == 1) != (want > 0) {
+			t.Errorf("%v: got %v", err, m)
+		}
 	}
 }

@@ -63,7 +63,9 @@ type Model interface {
 }
 
 // TimedModel is a Model that knows where the time of a request went. A Model
-// that is not timed counts as one execution that computed all the time.
+// that is not timed counts as one execution that computed all the time. With an
+// error because the caller has gone, or its deadline has passed, the Timing's
+// executions are counted too: they were made.
 type TimedModel interface {
 	Model
 	InferTimed(ctx context.Context, req *inference.ModelInferRequest) (*inference.ModelInferResponse, Timing, error)
@@ -85,6 +87,13 @@ type Prober interface {
 // the device that runs it.
 type Describer interface {
 	Properties() map[string]string
+}
+
+// Remarker is a Model that serves, but not quite as it was asked to, such as on
+// another device. The repository index shows the remark with a ready version.
+type Remarker interface {
+	// Remark is empty when all is well. It does not change.
+	Remark() string
 }
 
 // PendingCounter is a Model with a queue.

@@ -105,6 +105,7 @@ func (r *Registry) loadVersion(ctx context.Context, e Entry, v *version) error {
 		return err
 	}
 	took := time.Since(start)
+	v.cache = r.responses.open(v, v.logger)
 	v.loaded(m, took)
 	v.logger.Info("model loaded", "backend", backend.Name(), "seconds", took.Seconds())
 	return nil
@@ -134,7 +135,7 @@ func loadModel(ctx context.Context, backend Backend, e Entry, v *version) (Model
 	spec := Spec{Config: v.config, Version: v.number, Directory: e.Directory}
 	m, err := runBackend(ctx, backend, spec, e.Document)
 	if err != nil {
-		return nil, err
+		return nil, e.Document.Point(err)
 	}
 	if err := warmUp(ctx, m); err != nil {
 		return nil, errors.Join(failure.Prefix("warm-up", err), closeModel(m))
@@ -168,6 +169,9 @@ func runBackend(ctx context.Context, backend Backend, spec Spec, d *modelconfig.
 		}
 	}
 	if err := d.Derive(spec.Config).Check(); err != nil {
+		return nil, err
+	}
+	if _, err := readGate(spec.Config); err != nil {
 		return nil, err
 	}
 	return backend.Load(ctx, spec)

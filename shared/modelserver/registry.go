@@ -19,6 +19,8 @@ type Registry struct {
 	telemetry  *telemetry.Telemetry
 	metrics    *metrics
 	outcomes   *outcomes
+	responses  *responseStore
+	swaps      *swapMetrics
 	generation atomic.Uint64
 
 	policy LoadPolicy
@@ -51,12 +53,22 @@ func NewRegistry(repository *Repository, tel *telemetry.Telemetry, backends ...B
 		r.backends[b.Name()] = b
 	}
 	var err error
-	if r.metrics, err = newMetrics(r, tel.Registry); err != nil {
+	if r.responses, err = newResponseStore(DefaultResponseCacheBytes); err != nil {
 		return nil, err
 	}
-	r.outcomes, err = newOutcomes(tel.Registry)
+	if r.swaps, err = newSwapMetrics(tel.Registry); err != nil {
+		return nil, err
+	}
+	if r.outcomes, err = newOutcomes(tel.Registry); err != nil {
+		return nil, err
+	}
+	r.metrics, err = newMetrics(r, tel.Registry)
 	return r, err
 }
+
+// LimitResponseCache bounds the answers that are kept for all models together;
+// 0 keeps none.
+func (r *Registry) LimitResponseCache(bytes int64) { r.responses.bound(bytes) }
 
 // ours tells whether a backend of this service claims the model. One whose
 // configuration can't be read is claimed by nobody here: the gateway, which sees

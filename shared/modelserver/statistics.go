@@ -24,6 +24,9 @@ type Statistics struct {
 	input         duration
 	infer         duration
 	output        duration
+	cacheHit      duration
+	cacheMiss     duration
+	joined        uint64 // requests that were answered by an equal one's run
 	batches       map[int]*batchTimes
 }
 
@@ -48,13 +51,68 @@ func newStatistics() *Statistics {
 	return &Statistics{failures: map[string]uint64{}, batches: map[int]*batchTimes{}}
 }
 
-// Succeeded counts a request of a batch that was answered after total.
+// Succeeded counts a request of a batch that was run and answered after total.
 func (s *Statistics) Succeeded(now time.Time, batch int64, total time.Duration, t Timing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.addAnswer(now, total)
+	s.addRun(batch, t)
+}
+
+// answered counts a request that was answered after total, however.
+func (s *Statistics) answered(now time.Time, total time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.addAnswer(now, total)
+}
+
+// ran counts a request of a batch that was run, whoever waits for its answer.
+func (s *Statistics) ran(batch int64, t Timing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.addRun(batch, t)
+}
+
+// abandoned counts the execution that a request speaks for when its caller did not
+// wait for the answer. An execution that failed is not counted, as in Triton.
+func (s *Statistics) abandoned(err error, t Timing) {
+	kind := failure.KindOf(err)
+	if t.Executions == 0 || kind != failure.Cancelled && kind != failure.Deadline {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.executed(t)
+}
+
+// hit counts an answer from the response cache.
+func (s *Statistics) hit(looked time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cacheHit.add(1, looked)
+}
+
+// missed counts a run that the response cache could not spare.
+func (s *Statistics) missed(looked time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cacheMiss.add(1, looked)
+}
+
+// coalesced counts a request whose answer is that of an equal one's run.
+func (s *Statistics) coalesced() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.joined++
+}
+
+func (s *Statistics) addAnswer(now time.Time, total time.Duration) {
 	s.lastInference = now
-	s.inferences += uint64(batch)
 	s.success.add(1, total)
+}
+
+func (s *Statistics) addRun(batch int64, t Timing) {
+	s.inferences += uint64(batch)
 	s.queue.add(1, t.Queue)
 	s.input.add(1, t.ComputeInput)
 	s.infer.add(1, t.ComputeInfer)
@@ -116,8 +174,8 @@ func (s *Statistics) message(name, version string) *inference.ModelStatistics {
 			ComputeInput:  s.input.message(),
 			ComputeInfer:  s.infer.message(),
 			ComputeOutput: s.output.message(),
-			CacheHit:      &inference.StatisticDuration{},
-			CacheMiss:     &inference.StatisticDuration{},
+			CacheHit:      s.cacheHit.message(),
+			CacheMiss:     s.cacheMiss.message(),
 		},
 	}
 	if !s.lastInference.IsZero() {

@@ -1,6 +1,7 @@
 package modelserver
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"strconv"
@@ -37,6 +38,10 @@ type version struct {
 	stats  *Statistics
 	logger *slog.Logger
 
+	// Set before v serves, never changed after.
+	cache       *responseCache // nil without one
+	instruments *instruments
+
 	mu       sync.Mutex
 	model    Model
 	loadTime time.Duration
@@ -59,9 +64,17 @@ func (v *version) String() string { return strconv.FormatInt(v.number, 10) }
 
 // loaded makes v serve.
 func (v *version) loaded(m Model, took time.Duration) {
+	v.instruments = newInstruments(v.config, v.String())
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.model, v.loadTime, v.state, v.reason = m, took, Ready, ""
+	v.model, v.loadTime, v.state, v.reason = m, took, Ready, remarkOf(m)
+}
+
+func remarkOf(m Model) string {
+	if r, ok := m.(Remarker); ok {
+		return r.Remark()
+	}
+	return ""
 }
 
 func (v *version) failed(reason string) {
@@ -76,11 +89,12 @@ func (v *version) broken() (reason string, broken bool) {
 	return reason, state == Unavailable && reason != Unloaded
 }
 
-// note leaves a remark with a version that serves on.
+// note leaves a remark with a version that serves on; an empty one leaves what the
+// model itself has to say.
 func (v *version) note(remark string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.reason = remark
+	v.reason = cmp.Or(remark, remarkOf(v.model))
 }
 
 // life is the state of v by itself.
@@ -128,6 +142,13 @@ func (v *version) hold() error {
 	}
 	v.holders++
 	return nil
+}
+
+// holdAgain holds v for one more, who may outlast the caller; the caller holds v.
+func (v *version) holdAgain() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.holders++
 }
 
 func (v *version) release() {
@@ -182,6 +203,7 @@ func (v *version) close() error {
 	model := v.model
 	v.mu.Unlock()
 	err := closeModel(model)
+	v.cache.close()
 	v.origin.scratch.release()
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -216,5 +238,8 @@ func (v *version) infer(ctx context.Context, req *inference.ModelInferRequest, b
 	}
 	start := time.Now()
 	resp, err := v.model.Infer(ctx, req)
-	return resp, Timing{ComputeInfer: time.Since(start), Batch: int(batch), Executions: 1}, err
+	if err != nil {
+		return nil, Timing{}, err // whether it was executed is not known
+	}
+	return resp, Timing{ComputeInfer: time.Since(start), Batch: int(batch), Executions: 1}, nil
 }

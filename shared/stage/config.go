@@ -9,6 +9,7 @@ import (
 	"triptych/shared/admin"
 	"triptych/shared/app"
 	"triptych/shared/config"
+	"triptych/shared/modelserver"
 	"triptych/shared/rpc"
 	"triptych/shared/telemetry"
 )
@@ -23,6 +24,9 @@ type Config struct {
 	Admin       admin.Config
 	RPC         rpc.Config
 	Telemetry   telemetry.Config
+
+	// ResponseCacheBytes bounds the answers that are kept for all models together.
+	ResponseCacheBytes int64
 }
 
 var _ config.Section = (*Config)(nil)
@@ -37,6 +41,8 @@ func DefaultConfig() Config {
 		Admin:       admin.DefaultConfig(),
 		RPC:         rpc.DefaultConfig(),
 		Telemetry:   telemetry.DefaultConfig(),
+
+		ResponseCacheBytes: modelserver.DefaultResponseCacheBytes,
 	}
 }
 
@@ -48,6 +54,7 @@ func (c *Config) sections() []config.Section {
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.Repository, "model-repository", c.Repository, "Folder with models in Triton's layout. May be given more than once.")
 	fs.StringVar(&c.GRPCAddress, "grpc-address", c.GRPCAddress, "Where the Open Inference Protocol is served by gRPC.")
+	fs.Int64Var(&c.ResponseCacheBytes, "response-cache-bytes", c.ResponseCacheBytes, "The most bytes of answers kept for the models with a response_cache, all together. 0 keeps none.")
 	for _, s := range c.sections() {
 		s.RegisterFlags(fs)
 	}
@@ -60,6 +67,9 @@ func (c *Config) Validate() error {
 	}
 	if c.GRPCAddress == "" {
 		return config.Wrong("grpc-address", "is empty")
+	}
+	if c.ResponseCacheBytes < 0 {
+		return config.Wrong("response-cache-bytes", "is %d, must be 0 or more", c.ResponseCacheBytes)
 	}
 	return config.Validate(c.sections()...)
 }

@@ -101,7 +101,7 @@ func settings(t *testing.T) stage.Config {
 
 func newStage(t *testing.T, cfg stage.Config, backend modelserver.Backend) *stage.Stage {
 	t.Helper()
-	s, err := stage.NewWithBackend(t.Context(), "toys", cfg, io.Discard, func(*telemetry.Telemetry) (modelserver.Backend, error) { return backend, nil })
+	s, err := stage.NewWithBackends(t.Context(), "toys", cfg, io.Discard, func(*telemetry.Telemetry) ([]modelserver.Backend, error) { return stage.One(backend, nil) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,12 +84,21 @@ func report(p Process, name string, err error) int {
 	return statusFailed
 }
 
-// MainWithBackend is the main function of a service that serves the models of one
-// backend. It returns the exit status.
-func MainWithBackend(p Process, name, summary string, own config.Section, backend func(*telemetry.Telemetry) (modelserver.Backend, error)) int {
+// Backends makes the backends of a service.
+type Backends func(*telemetry.Telemetry) ([]modelserver.Backend, error)
+
+// One is the result of Backends for a service with one backend: it takes what the
+// backend's constructor returned.
+func One(b modelserver.Backend, err error) ([]modelserver.Backend, error) {
+	return []modelserver.Backend{b}, err
+}
+
+// MainWithBackends is the main function of a service that serves the models of its
+// backends and does nothing else. It returns the exit status.
+func MainWithBackends(p Process, name, summary string, own config.Section, backends Backends) int {
 	common := DefaultConfig()
 	return Main(p, name, summary, &common, own, func(ctx context.Context, logs io.Writer) error {
-		s, err := NewWithBackend(ctx, name, common, logs, backend)
+		s, err := NewWithBackends(ctx, name, common, logs, backends)
 		if err != nil {
 			return err
 		}
@@ -97,17 +106,17 @@ func MainWithBackend(p Process, name, summary string, own config.Section, backen
 	})
 }
 
-// NewWithBackend makes a stage that serves the models of one backend.
-func NewWithBackend(ctx context.Context, name string, cfg Config, logs io.Writer, backend func(*telemetry.Telemetry) (modelserver.Backend, error)) (*Stage, error) {
+// NewWithBackends makes a stage that serves the models of the backends.
+func NewWithBackends(ctx context.Context, name string, cfg Config, logs io.Writer, backends Backends) (*Stage, error) {
 	s, err := New(ctx, name, cfg, logs)
 	if err != nil {
 		return nil, err
 	}
-	b, err := backend(s.Telemetry)
+	made, err := backends(s.Telemetry)
 	if err != nil {
-		return nil, errors.Join(err, s.Discard(ctx)) // b may be a nil of its own type
+		return nil, errors.Join(err, s.Discard(ctx)) // what was made may be a nil of its own type
 	}
-	if err := s.Serve(b); err != nil {
+	if err := s.Serve(made...); err != nil {
 		return nil, errors.Join(err, s.Discard(ctx))
 	}
 	return s, nil

@@ -48,13 +48,20 @@ func New(ctx context.Context, name string, cfg Config, logs io.Writer) (*Stage, 
 	return s, nil
 }
 
+// Watched is a backend that can stop turning for good. Live says how, as Watch
+// wants it.
+type Watched interface{ Live() error }
+
 // Serve gives the stage the models of the repository that one of the backends
 // claims. They are loaded when the stage runs. A backend that is an io.Closer is
-// closed when its models are.
+// closed when its models are; one that is Watched counts for liveness.
 func (s *Stage) Serve(backends ...modelserver.Backend) error {
 	for _, b := range backends {
 		if c, ok := b.(io.Closer); ok {
 			s.closes = append(s.closes, c)
+		}
+		if w, ok := b.(Watched); ok {
+			s.Watch(w.Live)
 		}
 	}
 	repository, err := modelserver.NewRepository(s.config.Repository...)
@@ -66,6 +73,7 @@ func (s *Stage) Serve(backends ...modelserver.Backend) error {
 		return err
 	}
 	s.Registry.SetLoadPolicy(s.config.Control.policy())
+	s.Registry.LimitResponseCache(s.config.ResponseCacheBytes)
 	info := modelserver.Info{Name: "triptych-" + s.name, Version: telemetry.Version()}
 	s.Service = modelserver.NewService(info, s.Registry, s.config.Control.Mode == controlExplicit)
 	return nil

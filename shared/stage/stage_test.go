@@ -77,6 +77,52 @@ func TestLiveness(t *testing.T) {
 	}
 }
 
+// watched is a toy that can stop turning.
+type watched struct {
+	*toy
+	stuck atomic.Bool
+}
+
+func (w *watched) Name() string { return "watched" }
+
+func (w *watched) Live() error {
+	if w.stuck.Load() {
+		return failure.New(failure.Internal, "the device does not answer")
+	}
+	return nil
+}
+
+// One stage serves the models of several backends, asks each that can tell
+// whether it lives, and closes them all.
+func TestSeveralBackends(t *testing.T) {
+	toys, alive := opened(), &watched{toy: opened()}
+	s, err := stage.NewWithBackends(t.Context(), "toys", settings(t), io.Discard, func(*telemetry.Telemetry) ([]modelserver.Backend, error) {
+		return []modelserver.Backend{alive, toys}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := run(t, s)
+	r.ready(t)
+	if err := r.infer(t); err != nil {
+		t.Error(err)
+	}
+	if status, body := r.ask(t, "/livez"); status != 200 || body != "ok" {
+		t.Errorf("livez says %d %q", status, body)
+	}
+	alive.stuck.Store(true)
+	if status, body := r.ask(t, "/livez"); status != 503 || body != "the device does not answer" {
+		t.Errorf("livez of a backend that is stuck says %d %q", status, body)
+	}
+	r.end()
+	if err := r.wait(t); err != nil {
+		t.Error(err)
+	}
+	if !toys.closed.Load() || !alive.closed.Load() {
+		t.Error("a backend is not closed")
+	}
+}
+
 func TestDrain(t *testing.T) {
 	cfg := settings(t)
 	cfg.App.DrainDelay = time.Second
@@ -249,16 +295,16 @@ func successes(t *testing.T, r *running) (sum float64) {
 
 func TestWhatCannotBeMade(t *testing.T) {
 	backend := opened()
-	made := func(*telemetry.Telemetry) (modelserver.Backend, error) { return backend, nil }
+	made := func(*telemetry.Telemetry) ([]modelserver.Backend, error) { return stage.One(backend, nil) }
 	nowhere := settings(t)
 	nowhere.Repository = []string{filepath.Join(t.TempDir(), "absent")}
-	_, err := stage.NewWithBackend(t.Context(), "toys", nowhere, io.Discard, made)
+	_, err := stage.NewWithBackends(t.Context(), "toys", nowhere, io.Discard, made)
 	if err == nil || !strings.Contains(err.Error(), "absent") || !backend.closed.Load() {
 		t.Errorf("got %v, the backend's Close was called: %t", err, backend.closed.Load())
 	}
-	_, err = stage.NewWithBackend(t.Context(), "toys", settings(t), io.Discard, func(*telemetry.Telemetry) (modelserver.Backend, error) {
+	_, err = stage.NewWithBackends(t.Context(), "toys", settings(t), io.Discard, func(*telemetry.Telemetry) ([]modelserver.Backend, error) {
 		var none *toy // a constructor's nil of its own type, which is no nil Backend
-		return none, errors.New("no library")
+		return stage.One(none, errors.New("no library"))
 	})
 	if err == nil || err.Error() != "no library" {
 		t.Errorf("got %v", err)

@@ -139,7 +139,7 @@ func TestFailureGoesToEveryMember(t *testing.T) {
 		_, timings, errs := inOneBatch(t, b, request(1, 1, 4), request(2, 1, 4))
 		for i, err := range errs {
 			wantKind(t, err, failure.Internal)
-			if timings[i].Batch != 2 {
+			if timings[i].Batch != 1 || timings[i].Executions != 0 {
 				t.Errorf("timing %+v", timings[i])
 			}
 		}
@@ -282,7 +282,7 @@ func TestDrain(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	good := batcher.Config{Model: "m", MaxBatchSize: 8, Dynamic: true, MaxQueueSize: 1, Instances: 1}
+	good := batcher.Config{Model: "m", MaxBatchSize: 8, Dynamic: true, QueuePolicy: batcher.QueuePolicy{MaxQueueSize: 1}, Instances: 1}
 	cases := map[string]option{
 		"batch":     func(c *batcher.Config) { c.MaxBatchSize = -1 },
 		"queue":     func(c *batcher.Config) { c.MaxQueueSize = 0 },
@@ -316,7 +316,7 @@ func TestFromModel(t *testing.T) {
 	}
 	want := batcher.Config{
 		Model: "m", Version: "3", MaxBatchSize: 16, Dynamic: true, Preferred: []int{4, 8}, Delay: 1500 * time.Microsecond,
-		MaxQueueSize: 7, Timeout: 24 * time.Hour, TimeoutDelays: true, TimeoutOverride: true, Instances: 2,
+		QueuePolicy: batcher.QueuePolicy{MaxQueueSize: 7, Timeout: 24 * time.Hour, TimeoutDelays: true, TimeoutOverride: true}, Instances: 2,
 	}
 	if got := batcher.FromModel(cfg, "3", 100, 2); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

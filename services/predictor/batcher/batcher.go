@@ -13,8 +13,9 @@ import (
 
 // Execute runs one batch. It must not keep or change the inputs, and what it
 // returns must be memory of its own that it never uses again. When MaxBatchSize
-// is not 0, every output must have as many rows as the inputs. The context ends
-// when no caller waits for the batch any longer.
+// is not 0, every output must have as many rows as the inputs. An error that is
+// ErrOutOfMemory lowers the size of batches for a while. The context ends when no
+// caller waits for the batch any longer.
 type Execute func(ctx context.Context, inputs []oip.Tensor) ([]oip.Tensor, error)
 
 // Batcher forms batches and runs them. Safe for concurrent use.
@@ -23,16 +24,27 @@ type Batcher struct {
 	execute Execute
 	tracer  trace.Tracer
 	metrics *labelled
+	begun   time.Time
+	items   sync.Pool // of *item
 
-	mu     sync.Mutex
-	ready  *sync.Cond // something changed that an idle instance should look at
-	alarm  *time.Timer
-	lanes  lanes
-	speed  speed
-	closed bool
+	mu       sync.Mutex
+	ready    *sync.Cond // something changed that an idle instance should look at
+	released *sync.Cond // memory of callers is no longer read
+	alarm    *time.Timer
+	lanes    lanes
+	order    order
+	limit    limit
+	speed    speed
+	busy     []span // by instance
+	idle     int    // instances
+	closed   bool
 
 	instances sync.WaitGroup
 }
+
+// span is the time that a batch takes: since when, and until when by its cost.
+// It is zero while the instance is idle.
+type span struct{ begun, ends time.Time }
 
 // New starts the instances. Close stops them.
 func New(cfg Config, execute Execute, tracer trace.Tracer, metrics *Metrics) (*Batcher, error) {
@@ -44,13 +56,18 @@ func New(cfg Config, execute Execute, tracer trace.Tracer, metrics *Metrics) (*B
 		cfg:     cfg,
 		execute: execute,
 		tracer:  tracer,
-		metrics: metrics.hold(cfg.Model, cfg.Version),
+		begun:   time.Now(),
 		lanes:   newLanes(cfg),
+		order:   order{kept: cfg.PreserveOrdering},
+		limit:   newLimit(cfg.MaxBatchSize),
+		busy:    make([]span, cfg.Instances),
 	}
-	b.ready = sync.NewCond(&b.mu)
+	b.metrics = metrics.hold(b)
+	b.metrics.limit.Set(float64(b.limit.rows))
+	b.ready, b.released = sync.NewCond(&b.mu), sync.NewCond(&b.mu)
 	b.alarm = time.AfterFunc(maxWait, b.wakeAll)
-	for range cfg.Instances {
-		b.instances.Go(b.instance)
+	for id := range cfg.Instances {
+		b.instances.Go(func() { b.instance(id) })
 	}
 	return b, nil
 }
@@ -62,11 +79,35 @@ func (b *Batcher) wakeAll() {
 	b.ready.Broadcast()
 }
 
+// Learn tells how long a batch of so many rows takes, before the first request
+// comes: what was measured while the model warmed up.
+func (b *Batcher) Learn(rows int, took time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lanes.seed.add(rows, took)
+}
+
 // Pending is how many requests wait.
 func (b *Batcher) Pending() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.lanes.count
+}
+
+// ages are how long the request has waited that waits longest, and how long the
+// batch has been running that runs longest.
+func (b *Batcher) ages(now time.Time) (waits, runs time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, l := range b.lanes.active {
+		waits = max(waits, now.Sub(l.oldest()))
+	}
+	for _, s := range b.busy {
+		if !s.begun.IsZero() {
+			runs = max(runs, now.Sub(s.begun))
+		}
+	}
+	return waits, runs
 }
 
 // Close refuses new requests, finishes those that it holds and waits for the
@@ -88,13 +129,21 @@ func (b *Batcher) enqueue(it *item) error {
 	if b.closed {
 		return failure.New(failure.Unavailable, "model %q is being unloaded", b.cfg.Model)
 	}
-	if waiting := b.lanes.count; waiting >= b.cfg.MaxQueueSize {
+	if waiting := b.lanes.levels.waiting[it.level]; waiting >= b.cfg.queue(it.level).MaxQueueSize {
 		b.metrics.drop(dropFull)
 		busy := failure.New(failure.Busy, "the queue of model %q is full: %d requests wait", b.cfg.Model, waiting)
-		busy.RetryAfter = b.speed.clear(waiting, b.cfg.Instances)
+		busy.RetryAfter = b.speed.clear(b.lanes.count, b.cfg.Instances)
 		return busy
 	}
-	b.lanes.push(it)
-	b.ready.Signal()
+	l := b.lanes.of(it.key)
+	if err := b.admit(it, l); err != nil {
+		b.metrics.drop(dropHopeless)
+		return err
+	}
+	b.lanes.push(it, l, it.enqueued)
+	b.order.join(it)
+	if b.idle > 0 {
+		b.ready.Signal()
+	}
 	return nil
 }

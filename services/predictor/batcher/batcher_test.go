@@ -17,6 +17,7 @@ import (
 	"triptych/proto/inference"
 	"triptych/services/predictor/batcher"
 	"triptych/shared/failure"
+	"triptych/shared/modelserver"
 	"triptych/shared/oip"
 	"triptych/shared/testkit"
 )
@@ -100,6 +101,7 @@ type bench struct {
 	*batcher.Batcher
 	model    *fakeModel
 	registry *prometheus.Registry
+	metrics  *batcher.Metrics
 	limit    int // max_batch_size
 }
 
@@ -112,7 +114,8 @@ func start(tb testing.TB, model *fakeModel, options ...option) *bench {
 
 func startTraced(tb testing.TB, model *fakeModel, tracer trace.Tracer, options ...option) *bench {
 	tb.Helper()
-	cfg := batcher.Config{Model: "m", Version: "1", MaxBatchSize: 8, Dynamic: true, MaxQueueSize: 1000, Instances: 1}
+	cfg := batcher.Config{Model: "m", Version: "1", MaxBatchSize: 8, Dynamic: true, Policy: batcher.Triton, Instances: 1}
+	cfg.MaxQueueSize = 1000
 	for _, o := range options {
 		o(&cfg)
 	}
@@ -126,7 +129,7 @@ func startTraced(tb testing.TB, model *fakeModel, tracer trace.Tracer, options .
 		tb.Fatal(err)
 	}
 	tb.Cleanup(b.Close)
-	return &bench{b, model, registry, cfg.MaxBatchSize}
+	return &bench{b, model, registry, metrics, cfg.MaxBatchSize}
 }
 
 func delay(d time.Duration) option { return func(c *batcher.Config) { c.Delay = d } }
@@ -156,8 +159,9 @@ func answered(req *inference.ModelInferRequest, resp *inference.ModelInferRespon
 
 // outcome is what became of a request.
 type outcome struct {
-	err  error
-	took time.Duration
+	err    error
+	took   time.Duration
+	timing modelserver.Timing
 }
 
 // send runs a request in the background and reports what became of it.
@@ -166,13 +170,24 @@ func (b *bench) send(ctx context.Context, tb testing.TB, req *inference.ModelInf
 	done := make(chan outcome, 1)
 	begin := time.Now()
 	go func() {
-		resp, _, err := b.Do(ctx, req)
+		resp, timing, err := b.Do(ctx, req)
 		if err == nil {
 			if wrong := answered(req, resp); wrong != nil {
 				tb.Errorf("another answer than its own: %v", wrong)
 			}
 		}
-		done <- outcome{err, time.Since(begin)}
+		done <- outcome{err, time.Since(begin), timing}
+	}()
+	return done
+}
+
+// sendAny is send for answers of any content.
+func (b *bench) sendAny(ctx context.Context, req *inference.ModelInferRequest) <-chan outcome {
+	done := make(chan outcome, 1)
+	begin := time.Now()
+	go func() {
+		_, timing, err := b.Do(ctx, req)
+		done <- outcome{err, time.Since(begin), timing}
 	}()
 	return done
 }

@@ -32,7 +32,7 @@ func BenchmarkDo(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			cfg := batcher.Config{Model: "m", Version: "1", MaxBatchSize: 64, Dynamic: c.dynamic, MaxQueueSize: 10000, Instances: 1}
+			cfg := batcher.Config{Model: "m", Version: "1", MaxBatchSize: 64, Dynamic: c.dynamic, QueuePolicy: batcher.QueuePolicy{MaxQueueSize: 10000}, Instances: 1}
 			batches, err := batcher.New(cfg, nothing, noop.NewTracerProvider().Tracer(""), metrics)
 			if err != nil {
 				b.Fatal(err)

@@ -2,6 +2,7 @@ package batcher
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"triptych/proto/inference"
@@ -15,35 +16,41 @@ import (
 // ends first, Do returns at once if the request is still waiting; the request's
 // memory is not read after Do has returned.
 func (b *Batcher) Do(ctx context.Context, req *inference.ModelInferRequest) (*inference.ModelInferResponse, modelserver.Timing, error) {
-	it, err := newItem(ctx, req, b.cfg)
+	if b.cfg.Split && oversize(req, b.cfg.MaxBatchSize) {
+		return b.split(ctx, req)
+	}
+	it, err := b.newItem(ctx, req)
 	if err != nil {
 		return nil, modelserver.Timing{}, err
 	}
-	timeout, err := b.timeout(req)
+	timeout, err := b.timeout(it, req)
 	if err != nil {
+		b.recycle(it)
 		return nil, modelserver.Timing{}, err
 	}
 	it.startQueue(b.tracer)
 	if err := b.enqueue(it); err != nil {
 		it.endQueue(err)
+		b.recycle(it)
 		return nil, modelserver.Timing{}, err
 	}
 	return b.await(it, timeout)
 }
 
 // timeout is how long the request may wait in the queue; 0 is for ever.
-func (b *Batcher) timeout(req *inference.ModelInferRequest) (time.Duration, error) {
-	if b.cfg.Timeout == 0 || !b.cfg.TimeoutOverride {
-		return b.cfg.Timeout, nil
+func (b *Batcher) timeout(it *item, req *inference.ModelInferRequest) (time.Duration, error) {
+	policy := b.cfg.queue(it.level)
+	if policy.Timeout == 0 || !policy.TimeoutOverride {
+		return policy.Timeout, nil
 	}
 	own, err := oip.IntParameter(req.GetParameters(), "timeout", 0)
 	if err != nil {
 		return 0, err
 	}
-	if own > 0 && own < b.cfg.Timeout.Microseconds() {
+	if own > 0 && own < policy.Timeout.Microseconds() {
 		return time.Duration(own) * time.Microsecond, nil
 	}
-	return b.cfg.Timeout, nil
+	return policy.Timeout, nil
 }
 
 func (b *Batcher) await(it *item, timeout time.Duration) (*inference.ModelInferResponse, modelserver.Timing, error) {
@@ -56,32 +63,39 @@ func (b *Batcher) await(it *item, timeout time.Duration) (*inference.ModelInferR
 	for {
 		select {
 		case <-it.done:
-			return it.resp, it.timing, it.err
+			resp, timing, err := it.resp, it.timing, it.err
+			b.recycle(it)
+			return resp, timing, err
 		case <-it.ctx.Done():
-			b.leave(it)
-			return nil, modelserver.Timing{Queue: it.waited}, failure.OfContext(it.ctx)
+			return nil, modelserver.Timing{Queue: b.leave(it)}, failure.OfContext(it.ctx)
 		case <-expired:
 			if err := b.expire(it); err != nil {
-				return nil, modelserver.Timing{Queue: it.waited}, err
+				return nil, modelserver.Timing{Queue: time.Since(it.enqueued)}, err
 			}
 		}
 	}
 }
 
 // leave takes a request whose caller has gone out of the queue, or waits until
-// its batch reads none of its memory.
-func (b *Batcher) leave(it *item) {
+// its batch reads none of its memory. It tells how long the request had waited.
+func (b *Batcher) leave(it *item) (waited time.Duration) {
 	b.mu.Lock()
-	if it.batch == nil {
+	defer b.mu.Unlock()
+	if it.queued() {
 		b.drop(it, dropReason(it.ctx), gone(it.ctx))
-		b.mu.Unlock()
-		return
+		return time.Since(it.enqueued)
 	}
-	if it.batch.waiting--; it.batch.waiting == 0 {
-		it.batch.cancel()
+	it.left = true
+	if it.work != nil {
+		if it.work.waiting--; it.work.waiting == 0 {
+			it.work.cancel()
+		}
 	}
-	b.mu.Unlock()
-	<-it.batch.released
+	b.order.leave(it)
+	for it.read {
+		b.released.Wait()
+	}
+	return it.waited
 }
 
 // expire handles a request that has waited as long as the queue policy allows.
@@ -91,11 +105,11 @@ func (b *Batcher) expire(it *item) error {
 	if !it.queued() {
 		return nil
 	}
-	if b.cfg.TimeoutDelays {
+	if b.cfg.queue(it.level).TimeoutDelays {
 		b.lanes.moveBack(it)
 		return nil
 	}
-	late := failure.New(failure.Deadline, "the request waited %s in the queue of model %q, as long as its queue policy allows", time.Since(it.enqueued).Round(time.Millisecond), b.cfg.Model)
+	late := failure.New(failure.Deadline, "the request waited %s in the queue of model %s, as long as its queue policy allows", time.Since(it.enqueued).Round(time.Millisecond), strconv.Quote(b.cfg.Model))
 	b.drop(it, dropTimeout, late)
 	return late
 }
@@ -107,9 +121,9 @@ func (b *Batcher) drop(it *item, reason string, why error) {
 		return
 	}
 	b.lanes.remove(it)
-	it.waited = time.Since(it.enqueued)
 	b.metrics.drop(reason)
 	it.endQueue(why)
+	b.order.leave(it)
 }
 
 // gone is why nobody waits any longer. A deadline that has passed counts even

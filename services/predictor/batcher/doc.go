@@ -2,26 +2,43 @@
 // rows of the answer. It knows the fields of a configuration's dynamic_batching
 // and what they mean; it does not know what runs a batch.
 //
-// When a batch is cut. Requests wait in lanes, one for each combination of
-// input names, datatypes and shapes, so that only what can be concatenated
-// meets. An idle instance takes the lane whose oldest request has waited
-// longest among those that are ready. A lane is ready, and its batch cut, for
-// the first of these reasons that holds:
+// Requests wait in lanes, one for each combination of input names, datatypes and
+// shapes, so that only what can be concatenated meets. In a lane they are ordered
+// by priority level, then by deadline, then by arrival; with preserve_ordering, or
+// by Triton's rules, by level and arrival. An idle instance takes the lane whose
+// first request comes first in that order. No level starves: its first request is
+// in one of the next 8 batches, or, when other levels have waited as long, one
+// batch later for each of them.
 //
-//   - full: the batch has max_batch_size rows, or the next request does not fit
-//     (a request is never split, and never overtaken in its lane);
+// When a batch is cut. It has the first requests of its lane that fit together:
+// none is split and none is overtaken. The reason is one of
+//
+//   - full: max_batch_size rows, or the next request does not fit;
+//   - enough: more rows would not make a row cheaper, as on most CPUs;
+//   - preferred: a preferred size, the largest that the requests have together;
 //   - delay: the oldest request has waited max_queue_delay_microseconds;
-//   - idle: there is no delay, so an idle instance starts at once;
-//   - preferred: the rows reach a preferred size, the largest that they reach;
+//   - deadline: a request would be late if it waited longer;
+//   - shape: waiting would pay, but requests of another lane wait too;
+//   - idle: an instance is idle, and nobody comes who is worth waiting for;
 //   - drain: the batcher is closing and waits for nobody.
 //
-// A delay or drain batch takes all that waits, up to max_batch_size. While all
-// instances are busy a delay costs nothing, for the lanes fill meanwhile.
+// The policy "adaptive" learns how long a batch of n rows takes and when
+// requests come, and waits only for as long as the sum of all waiting gets
+// smaller by it; the delay is the most that it waits (see [adaptive]). The policy
+// "triton" waits the delay whenever a batch has no preferred size, knows neither
+// enough, deadline nor shape, and refuses no request for its deadline.
 //
-// Bounds. At most MaxQueueSize requests wait: one more is Busy at once, with a
-// hint computed from the recent speed. What waits longer than the queue policy
-// allows is Deadline (REJECT) or goes to the back of its lane once (DELAY). A
-// caller that goes away while it waits frees its place at once and is never
-// executed; when all callers of a running batch are gone, the run's context is
-// cancelled.
+// Bounds. At most MaxQueueSize requests of a level wait: one more is Busy at
+// once, with a hint computed from the recent speed. A request that can't be
+// answered within its deadline, by what is known of the cost of batches, is
+// Deadline at once, with a hint when it could. What waits longer than the queue
+// policy allows is Deadline (REJECT) or goes behind the others of its level
+// (DELAY). A caller that goes away while it waits frees its place at once and is
+// never executed; when all callers of a running batch are gone, the run's context
+// is cancelled.
+//
+// Failures. The members of a batch that failed run once more, each alone, so that
+// one poisonous request fails alone. When the device's memory was too small, they
+// run in halves, and the most rows of a batch are halved; every 30 seconds they
+// are doubled again.
 package batcher

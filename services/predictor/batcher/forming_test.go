@@ -232,6 +232,7 @@ func TestARareShapeDoesNotStarve(t *testing.T) {
 		}
 		synctest.Wait()
 		rare := b.send(t.Context(), t, request(1000, 1, 9))
+		synctest.Wait()
 		for n := range uint32(200) {
 			flood = append(flood, b.send(ctx, t, request(n, 1, 4)))
 		}

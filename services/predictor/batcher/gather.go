@@ -1,45 +1,59 @@
 package batcher
 
-import "triptych/shared/oip"
+import (
+	"unsafe"
+
+	"triptych/shared/oip"
+)
 
 // buffers is an instance's memory for gathered inputs, used again for every
 // batch: nobody outside sees it.
-type buffers struct{ memory [][]byte }
+type buffers struct {
+	memory [][]byte
+	inputs []oip.Tensor
+	shapes [][]int64
+}
 
-// maxKept bounds what an instance holds on to between batches.
-const maxKept = 64 << 20
+const (
+	// maxKept bounds what an instance holds on to between batches.
+	maxKept = 64 << 20
+	// alignment is that of a cache line, more than any datatype needs.
+	alignment = 64
+)
 
 // gather concatenates the members' inputs along the first dimension.
-func (s *buffers) gather(work *batch) []oip.Tensor {
-	first := work.members[0].inputs
+func (s *buffers) gather(w *work) []oip.Tensor {
+	first := w.members[0].inputs
 	for len(s.memory) < len(first) {
-		s.memory = append(s.memory, nil)
+		s.memory, s.shapes = append(s.memory, nil), append(s.shapes, nil)
 	}
-	inputs := make([]oip.Tensor, len(first))
+	s.inputs = s.inputs[:0]
 	kept := 0
 	for i, in := range first {
-		data := empty(s.memory[i], work, i)
-		for _, it := range work.members {
+		data := empty(s.memory[i], w, i)
+		for _, it := range w.members {
 			data = append(data, it.inputs[i].Data...)
 		}
-		shape := append([]int64{int64(work.rows)}, in.Shape[1:]...)
-		inputs[i] = oip.Tensor{Name: in.Name, Datatype: in.Datatype, Shape: shape, Data: data}
+		s.shapes[i] = append(append(s.shapes[i][:0], int64(w.rows)), in.Shape[1:]...)
+		s.inputs = append(s.inputs, oip.Tensor{Name: in.Name, Datatype: in.Datatype, Shape: s.shapes[i], Data: data})
 		s.memory[i] = nil
 		if kept += cap(data); kept <= maxKept {
 			s.memory[i] = data
 		}
 	}
-	return inputs
+	return s.inputs
 }
 
-// empty is memory with room for all members' bytes of input i.
-func empty(memory []byte, work *batch, i int) []byte {
+// empty is aligned memory with room for all members' bytes of input i.
+func empty(memory []byte, w *work, i int) []byte {
 	size := 0
-	for _, it := range work.members {
+	for _, it := range w.members {
 		size += len(it.inputs[i].Data)
 	}
 	if cap(memory) >= size {
 		return memory[:0]
 	}
-	return make([]byte, 0, size)
+	raw := make([]byte, size+alignment)
+	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(raw))) % alignment
+	return raw[skip:skip]
 }

@@ -2,182 +2,155 @@ package batcher
 
 import (
 	"context"
-	"strconv"
 	"time"
 
-	"triptych/proto/inference"
+	"go.opentelemetry.io/otel/trace"
+
 	"triptych/shared/failure"
-	"triptych/shared/modelserver"
 )
 
-// The reasons why a batch was cut; see the package's comment.
-const (
-	cutFull      = "full"
-	cutPreferred = "preferred"
-	cutDelay     = "delay"
-	cutIdle      = "idle"
-	cutDrain     = "drain"
-)
-
-// batch is what an instance runs at once.
-type batch struct {
+// work is the batch that an instance runs. Each instance has one, used again.
+type work struct {
+	id      int // of the instance
 	members []*item
+	lane    *lane // of the last batch
 	rows    int
 	reason  string
 	begun   time.Time
+	buffers buffers
+	cuts    []cutter        // room for those of scatter
+	batch   trace.Span      // nil unless a member is sampled
 	ctx     context.Context // ends when no member waits any longer
 	cancel  context.CancelFunc
-	// released is closed when no member's memory is read any longer. Only the
-	// instance closes it, by release.
-	released chan struct{}
-	free     bool
-	waiting  int // members whose caller still waits; guarded by the batcher's lock
-}
-
-// release lets callers who have gone have their memory back. It may be called
-// more than once.
-func (w *batch) release() {
-	if !w.free {
-		w.free = true
-		close(w.released)
-	}
+	waiting int // members whose caller still waits; guarded by the batcher's lock
 }
 
 // instance runs one batch after the other until the batcher is closed and empty.
-func (b *Batcher) instance() {
-	var scratch buffers
-	for {
-		work, ok := b.next()
-		if !ok {
-			return
-		}
-		b.run(work, &scratch)
-		work.cancel()
+func (b *Batcher) instance(id int) {
+	w := &work{id: id}
+	for b.next(w) {
+		b.run(w)
+	}
+	if w.cancel != nil {
+		w.cancel()
 	}
 }
 
 // next waits for a batch. False means that there will be none.
-func (b *Batcher) next() (*batch, bool) {
+func (b *Batcher) next(w *work) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.rest(w)
+	defer func() { b.idle-- }()
 	for {
 		now := time.Now()
-		c, found, due := b.lanes.next(now, b.closed)
+		if b.limit.raise(now) {
+			b.metrics.limit.Set(float64(b.limit.rows))
+		}
+		c, found, again := b.lanes.next(scene{
+			now: now, limit: b.limit.rows, draining: b.closed, idle: b.idle > 1, free: b.nextFree(now),
+		})
 		switch {
 		case found:
-			if work := b.claim(c, now); work != nil {
-				return work, true
+			if b.claim(w, c, now) {
+				return true
 			}
 			continue // somebody was dead: the lane may not be ready any longer
 		case b.closed:
-			return nil, false
-		case !due.IsZero():
-			b.alarm.Reset(due.Sub(now))
+			return false
+		case !again.IsZero():
+			b.alarm.Reset(again.Sub(now))
 		}
 		b.ready.Wait()
 	}
 }
 
+// rest makes the instance idle.
+func (b *Batcher) rest(w *work) {
+	now := time.Now()
+	b.busy[w.id] = span{}
+	b.idle++
+	b.lanes.begin(now, w.lane)
+	if w.ctx == nil || w.ctx.Err() != nil {
+		w.ctx, w.cancel = context.WithCancel(context.Background())
+	}
+}
+
 // claim takes the requests of a cut out of their lane. When it finds some that
-// nobody waits for, it drops those, takes none, and gives nil.
-func (b *Batcher) claim(c cut, now time.Time) *batch {
-	work := &batch{members: make([]*item, 0, c.n), rows: c.rows, reason: c.reason, begun: now, released: make(chan struct{}), waiting: c.n}
-	for e := c.lane.items.Front(); e != nil && len(work.members) < c.n; e = e.Next() {
-		work.members = append(work.members, e.Value.(*item))
+// nobody waits for or that can't be answered in time, it drops those, takes none,
+// and says so.
+func (b *Batcher) claim(w *work, c cut, now time.Time) bool {
+	took := c.lane.cost.of(c.rows)
+	if b.dropDead(c.members, now, took) {
+		return false
 	}
-	if b.dropDead(work.members, now) {
-		return nil
-	}
-	work.ctx, work.cancel = context.WithCancel(context.Background())
-	for _, it := range work.members {
+	w.members = append(w.members[:0], c.members...)
+	w.lane, w.rows, w.reason, w.begun, w.waiting = c.lane, c.rows, c.reason, now, len(c.members)
+	b.lanes.levels.cut(w.members)
+	for _, it := range w.members {
 		b.lanes.remove(it)
-		it.batch = work
+		it.work, it.read = w, true
 		it.waited = now.Sub(it.enqueued)
 	}
+	b.busy[w.id] = span{begun: now, ends: now.Add(took)}
 	if b.lanes.count > 0 {
 		b.ready.Signal() // another idle instance may find work too
 	}
-	return work
+	return true
 }
 
-func (b *Batcher) dropDead(members []*item, now time.Time) bool {
-	found := false
+func (b *Batcher) dropDead(members []*item, now time.Time, took time.Duration) bool {
+	dead := b.lanes.dead[:0]
 	for _, it := range members {
+		if it.dead(now) || b.hopeless(it, now, took) {
+			dead = append(dead, it)
+		}
+	}
+	b.lanes.dead = dead
+	for _, it := range dead {
 		if it.dead(now) {
 			b.drop(it, dropReason(it.ctx), gone(it.ctx))
-			found = true
-		}
-	}
-	return found
-}
-
-// outcome is what became of a batch.
-type outcome struct {
-	answers []*inference.ModelInferResponse // one for each member, unless the batch failed
-	timing  modelserver.Timing
-}
-
-// run executes a batch and answers its members, whatever happens: an instance
-// that ended here would take the whole process with it.
-func (b *Batcher) run(work *batch, scratch *buffers) {
-	start := time.Now()
-	done := outcome{timing: modelserver.Timing{Batch: work.rows}}
-	err := b.guard(func() error { return b.traced(work, scratch, &done) })
-	work.release()
-	b.measure(work, time.Since(start))
-	done.tell(work.members, err)
-}
-
-func (b *Batcher) guard(f func() error) error {
-	return failure.Guard("model "+strconv.Quote(b.cfg.Model)+" broke while it ran a batch", f)
-}
-
-// traced executes a batch inside its spans.
-func (b *Batcher) traced(work *batch, scratch *buffers, done *outcome) error {
-	b.metrics.batch(work)
-	ctx, spans := b.startSpans(work)
-	err := b.guard(func() error { return b.compute(ctx, work, scratch, done) })
-	spans.end(err)
-	return err
-}
-
-// compute gathers the inputs, runs the model and cuts its answer.
-func (b *Batcher) compute(ctx context.Context, work *batch, scratch *buffers, done *outcome) error {
-	start := time.Now()
-	inputs := work.members[0].inputs
-	if len(work.members) > 1 {
-		inputs = scratch.gather(work)
-		work.release()
-	}
-	gathered := time.Now()
-	done.timing.ComputeInput = gathered.Sub(start)
-	outputs, err := b.execute(ctx, inputs)
-	work.release()
-	executed := time.Now()
-	done.timing.ComputeInfer = executed.Sub(gathered)
-	done.answers, err = b.answers(work, outputs, err)
-	done.timing.ComputeOutput = time.Since(executed)
-	return err
-}
-
-// tell answers every member. The first one's timing speaks for the batch.
-func (o *outcome) tell(members []*item, err error) {
-	for i, it := range members {
-		own := o.timing
-		own.Queue = it.waited
-		if i == 0 {
-			own.Executions = 1
-		}
-		if err != nil {
-			it.finish(nil, own, err)
 			continue
 		}
-		it.finish(o.answers[i], own, nil)
+		it.err = failure.New(failure.Deadline, "the request waited %s in the queue of model %q and can't be answered within its deadline any longer", now.Sub(it.enqueued).Round(time.Millisecond), b.cfg.Model)
+		it.timing.Queue = now.Sub(it.enqueued)
+		b.drop(it, dropHopeless, it.err)
+		it.done <- struct{}{}
+	}
+	return len(dead) > 0
+}
+
+// hopeless tells whether a batch would end after the request's deadline.
+func (b *Batcher) hopeless(it *item, now time.Time, took time.Duration) bool {
+	return !it.deadline.IsZero() && b.cfg.Policy == Adaptive && now.Add(took).After(it.deadline)
+}
+
+// settle ends the batch's hold on members that have their answers, and gives
+// them out. From then on they are their callers': the batch forgets them. The
+// first whose caller still waits speaks for the executions.
+func (b *Batcher) settle(members []*item, executions int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.unread(members)
+	for i, it := range members {
+		if !it.left {
+			it.timing.Executions, executions = executions, 0
+		}
+		it.work, members[i] = nil, nil
+		b.order.answer(it)
 	}
 }
 
-func (b *Batcher) measure(work *batch, took time.Duration) {
+// release lets callers who have gone have their memory back.
+func (b *Batcher) release(members []*item) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.speed.add(len(work.members), took)
+	b.unread(members)
+}
+
+func (b *Batcher) unread(members []*item) {
+	for _, it := range members {
+		it.read = false
+	}
+	b.released.Broadcast()
 }

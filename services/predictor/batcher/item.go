@@ -1,7 +1,6 @@
 package batcher
 
 import (
-	"container/list"
 	"context"
 	"slices"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"triptych/proto/inference"
+	"triptych/shared/call"
 	"triptych/shared/failure"
 	"triptych/shared/modelserver"
 	"triptych/shared/oip"
@@ -21,61 +21,116 @@ type item struct {
 	ctx      context.Context // the caller's, for as long as the caller waits
 	inputs   []oip.Tensor    // sorted by name; their data is the caller's
 	rows     int
-	key      string
-	sequence uint64 // the order of arrival
+	key      []byte
 	enqueued time.Time
+	deadline time.Time // zero: none
+	level    int
+	due      time.Duration // the deadline, since the batcher began; what orders a level
+	sequence uint64        // the order of arrival
 	sampled  bool
 	queue    trace.Span // nil unless sampled
+	run      trace.Span // nil unless sampled
 
 	// Guarded by the batcher's lock.
-	lane   *lane         // nil unless it waits
-	place  *list.Element // in the lane
-	batch  *batch        // nil until it was cut
-	waited time.Duration
+	lane     *lane // nil unless it waits
+	delayed  bool  // its timeout has put it behind the others
+	work     *work // the batch that it is part of
+	read     bool  // its memory is read
+	left     bool  // its caller has gone
+	waited   time.Duration
+	answered bool // in an ordered batcher: it waits for those before it
 
-	// Written before done is closed, read after it.
+	// Written before done, read after it.
 	resp   *inference.ModelInferResponse
 	timing modelserver.Timing
 	err    error
-	done   chan struct{}
+	done   chan struct{} // gets one value, when the answer is there
 }
 
-func newItem(ctx context.Context, req *inference.ModelInferRequest, cfg Config) (*item, error) {
+// recycle gives an item back that nobody else knows any longer: it never waited,
+// or its caller has received from done.
+func (b *Batcher) recycle(it *item) {
+	clear(it.inputs)
+	*it = item{done: it.done, inputs: it.inputs[:0], key: it.key[:0]}
+	b.items.Put(it)
+}
+
+// newItem makes the item of a request that came now.
+func (b *Batcher) newItem(ctx context.Context, req *inference.ModelInferRequest) (*item, error) {
 	if err := failure.OfContext(ctx); err != nil {
 		return nil, err
 	}
-	it := &item{ctx: ctx, rows: 1, inputs: views(req), enqueued: time.Now(), done: make(chan struct{})}
-	if cfg.MaxBatchSize == 0 {
-		return it, nil
+	it, ok := b.items.Get().(*item)
+	if !ok {
+		it = &item{done: make(chan struct{}, 1)}
 	}
-	for i, in := range it.inputs {
-		if len(in.Shape) == 0 || in.Shape[0] < 1 || in.Shape[0] > int64(cfg.MaxBatchSize) || i > 0 && int(in.Shape[0]) != it.rows {
-			return nil, failure.New(failure.Invalid, "input %q has shape %s, whose first dimension is no batch from 1 to %d that all inputs share", in.Name, oip.FormatShape(in.Shape), cfg.MaxBatchSize)
-		}
-		it.rows = int(in.Shape[0])
+	it.ctx, it.rows, it.enqueued = ctx, 1, time.Now()
+	it.view(req)
+	err := it.measure(b.cfg)
+	if err == nil {
+		err = it.rank(b, req)
 	}
-	if cfg.Dynamic {
-		it.key = laneKey(it.inputs)
+	if err != nil {
+		b.recycle(it)
+		return nil, err
+	}
+	if b.cfg.Dynamic {
+		it.key = appendKey(it.key, it.inputs)
 	}
 	return it, nil
 }
 
-// views are the inputs of a request, sorted by name so that the order in which
-// a caller lists them makes no difference.
-func views(req *inference.ModelInferRequest) []oip.Tensor {
-	inputs := make([]oip.Tensor, 0, len(req.GetInputs()))
+// view sees the inputs of a request, sorted by name so that the order in which a
+// caller lists them makes no difference.
+func (it *item) view(req *inference.ModelInferRequest) {
 	for i, in := range req.GetInputs() {
-		inputs = append(inputs, oip.Tensor{Name: in.GetName(), Datatype: in.GetDatatype(), Shape: in.GetShape(), Data: req.GetRawInputContents()[i]})
+		it.inputs = append(it.inputs, oip.Tensor{Name: in.GetName(), Datatype: in.GetDatatype(), Shape: in.GetShape(), Data: req.GetRawInputContents()[i]})
 	}
-	slices.SortFunc(inputs, func(a, b oip.Tensor) int { return strings.Compare(a.Name, b.Name) })
-	return inputs
+	slices.SortFunc(it.inputs, func(a, b oip.Tensor) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// laneKey is the same for requests that can be concatenated along their first
-// dimension: the same inputs with the same datatypes and row shapes.
-func laneKey(inputs []oip.Tensor) string {
-	var buffer [128]byte
-	key := buffer[:0]
+func (it *item) measure(cfg Config) error {
+	if cfg.MaxBatchSize == 0 {
+		return nil
+	}
+	for i, in := range it.inputs {
+		if len(in.Shape) == 0 || in.Shape[0] < 1 || in.Shape[0] > int64(cfg.MaxBatchSize) || i > 0 && int(in.Shape[0]) != it.rows {
+			return failure.New(failure.Invalid, "input %q has shape %s, whose first dimension is no batch from 1 to %d that all inputs share", in.Name, oip.FormatShape(in.Shape), cfg.MaxBatchSize)
+		}
+		it.rows = int(in.Shape[0])
+	}
+	return nil
+}
+
+// farDeadline is what a request without a deadline is ordered by, so that those
+// with one do not go before it for ever.
+const farDeadline = time.Minute
+
+// rank finds the request's level and its place in it.
+func (it *item) rank(b *Batcher, req *inference.ModelInferRequest) error {
+	priority, err := oip.IntParameter(req.GetParameters(), "priority", int64(min(call.Of(it.ctx).Priority, maxLevels+1)))
+	if err != nil {
+		return err
+	}
+	it.level = b.cfg.DefaultLevel
+	if priority >= 1 && priority <= int64(b.cfg.Levels) {
+		it.level = int(priority)
+	}
+	deadline, ok := it.ctx.Deadline()
+	if ok {
+		it.deadline = deadline
+	} else {
+		deadline = it.enqueued.Add(farDeadline)
+	}
+	if !b.cfg.inOrder() {
+		it.due = deadline.Sub(b.begun)
+	}
+	return nil
+}
+
+// appendKey adds what is the same for requests that can be concatenated along
+// their first dimension: the inputs with their datatypes and row shapes.
+func appendKey(key []byte, inputs []oip.Tensor) []byte {
 	for _, in := range inputs {
 		key = strconv.AppendQuote(key, in.Name)
 		key = append(key, in.Datatype...)
@@ -84,7 +139,7 @@ func laneKey(inputs []oip.Tensor) string {
 			key = strconv.AppendInt(key, d, 10)
 		}
 	}
-	return string(key)
+	return key
 }
 
 func (it *item) queued() bool { return it.lane != nil }
@@ -92,15 +147,5 @@ func (it *item) queued() bool { return it.lane != nil }
 // dead tells whether nobody waits for the answer any longer. A context's own
 // timer may be a moment late, so the deadline is looked at too.
 func (it *item) dead(now time.Time) bool {
-	if it.ctx.Err() != nil {
-		return true
-	}
-	deadline, ok := it.ctx.Deadline()
-	return ok && !now.Before(deadline)
-}
-
-// finish hands the caller its answer.
-func (it *item) finish(resp *inference.ModelInferResponse, timing modelserver.Timing, err error) {
-	it.resp, it.timing, it.err = resp, timing, err
-	close(it.done)
+	return it.ctx.Err() != nil || !it.deadline.IsZero() && !now.Before(it.deadline)
 }

@@ -1,134 +1,220 @@
 package batcher
 
 import (
-	"container/list"
+	"cmp"
+	"slices"
 	"time"
 )
 
-// lane holds the waiting requests that can share a batch, oldest first.
+// lane holds the waiting requests that can share a batch, and what was learned
+// about requests of its kind.
 type lane struct {
-	key   string
-	items list.List
-	rows  int
+	key     string
+	waiting []*item // in the order in which they are to run
+	rows    int
+	cost    cost
+	pace    pace
 }
 
-func (l *lane) front() *item { return l.items.Front().Value.(*item) }
+// oldest is when the request came that waits longest.
+func (l *lane) oldest() time.Time {
+	first := l.waiting[0].enqueued
+	for _, it := range l.waiting[1:] {
+		if it.enqueued.Before(first) {
+			first = it.enqueued
+		}
+	}
+	return first
+}
 
-// lanes is all that waits. A lane exists only while something waits in it, so
-// there are never more lanes than requests. It has no lock of its own.
+// maxIdleLanes bounds the kinds of requests that are remembered while none of
+// them waits: callers choose the shapes.
+const maxIdleLanes = 64
+
+// lanes is all that waits. It has no lock of its own.
 type lanes struct {
 	cfg      Config
+	rule     rule
 	byKey    map[string]*lane
+	active   []*lane // those in which something waits
+	seed     cost    // what a new lane knows
+	levels   levels
 	count    int
 	sequence uint64
+	round    uint64
+	begun    time.Time // of the round
+	dead     []*item   // room for those that are dropped
 }
 
-func newLanes(cfg Config) lanes { return lanes{cfg: cfg, byKey: map[string]*lane{}} }
-
-func (q *lanes) push(it *item) {
-	l := q.byKey[it.key]
-	if l == nil {
-		l = &lane{key: it.key}
-		q.byKey[it.key] = l
+func newLanes(cfg Config) lanes {
+	q := lanes{cfg: cfg, byKey: map[string]*lane{}, levels: newLevels(cfg.Levels)}
+	switch {
+	case !cfg.Dynamic:
+		q.rule = alone{}
+	case cfg.Policy == Triton:
+		q.rule = triton{cfg.Delay, cfg.Preferred}
+	default:
+		q.rule = adaptive{cfg.Delay, cfg.Preferred}
 	}
+	return q
+}
+
+// of is the lane of a request.
+func (q *lanes) of(key []byte) *lane {
+	if l := q.byKey[string(key)]; l != nil {
+		return l
+	}
+	if len(q.byKey) >= maxIdleLanes+len(q.active) {
+		q.forget()
+	}
+	l := &lane{key: string(key), cost: q.seed.clone(), pace: newPace(min(q.cfg.MaxBatchSize, maxForecast))}
+	q.byKey[l.key] = l
+	return l
+}
+
+// maxForecast bounds the rows that a pace foresees.
+const maxForecast = 1024
+
+// forget drops a lane in which nothing waits, whichever comes first.
+func (q *lanes) forget() {
+	for key, l := range q.byKey {
+		if len(l.waiting) == 0 {
+			delete(q.byKey, key)
+			return
+		}
+	}
+}
+
+func (q *lanes) push(it *item, l *lane, now time.Time) {
 	q.sequence++
 	it.sequence = q.sequence
-	it.lane, it.place = l, l.items.PushBack(it)
-	l.rows += it.rows
+	q.insert(it, l)
 	q.count++
+	q.levels.waiting[it.level]++
+	if l.pace.round != q.round {
+		l.pace.begin(q.round, q.begun, 0)
+	}
+	l.pace.arrive(now, it.rows)
+}
+
+func (q *lanes) insert(it *item, l *lane) {
+	if len(l.waiting) == 0 {
+		q.active = append(q.active, l)
+	}
+	at, _ := slices.BinarySearchFunc(l.waiting, it, byTurn)
+	l.waiting = slices.Insert(l.waiting, at, it)
+	l.rows += it.rows
+	it.lane = l
 }
 
 func (q *lanes) remove(it *item) {
-	l := it.lane
-	l.items.Remove(it.place)
-	it.lane, it.place = nil, nil
-	l.rows -= it.rows
+	q.take(it)
 	q.count--
-	if l.items.Len() == 0 {
-		delete(q.byKey, l.key)
+	q.levels.left(it.level)
+}
+
+func (q *lanes) take(it *item) {
+	l := it.lane
+	at, _ := slices.BinarySearchFunc(l.waiting, it, byTurn)
+	l.waiting = slices.Delete(l.waiting, at, at+1)
+	l.rows -= it.rows
+	it.lane = nil
+	if len(l.waiting) == 0 {
+		at := slices.Index(q.active, l)
+		q.active = slices.Delete(q.active, at, at+1)
 	}
 }
 
-// moveBack lets everything that waits now go first.
+// moveBack lets everything of its level that waits now, or comes later, go first.
 func (q *lanes) moveBack(it *item) {
+	l := it.lane
+	q.take(it)
 	q.sequence++
-	it.sequence = q.sequence
-	it.lane.items.MoveToBack(it.place)
+	it.sequence, it.delayed = q.sequence, true
+	q.insert(it, l)
 }
 
-// cut is a decision to run the first n requests of a lane.
+// byTurn is the order in which requests run: by level, those that were delayed
+// by their timeout last, by deadline, by arrival.
+func byTurn(a, b *item) int {
+	if c := cmp.Compare(a.level, b.level); c != 0 {
+		return c
+	}
+	if a.delayed != b.delayed {
+		if b.delayed {
+			return -1
+		}
+		return 1
+	}
+	if c := cmp.Compare(a.due, b.due); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.sequence, b.sequence)
+}
+
+// begin starts a round: an instance has become idle.
+func (q *lanes) begin(now time.Time, ran *lane) {
+	q.round++
+	q.begun = now
+	for _, l := range q.active {
+		q.turn(l, now)
+	}
+	if ran != nil && len(ran.waiting) == 0 {
+		q.turn(ran, now)
+	}
+}
+
+func (q *lanes) turn(l *lane, now time.Time) {
+	if l.pace.round+1 == q.round {
+		l.pace.end(now)
+	}
+	l.pace.begin(q.round, now, l.rows)
+}
+
+// cut is a decision to run requests of a lane.
 type cut struct {
-	lane   *lane
-	n      int
-	rows   int
-	reason string
+	lane    *lane
+	members []*item // valid until the next decision
+	rows    int
+	reason  string
 }
 
 // next decides what an idle instance should run now. When that is nothing, it
-// says when a lane will be ready if nothing changes; zero is never.
-func (q *lanes) next(now time.Time, draining bool) (c cut, found bool, due time.Time) {
-	for _, l := range q.byKey {
-		if found && l.front().sequence > c.lane.front().sequence {
+// says when to look again if nothing changes; zero is never.
+func (q *lanes) next(s scene) (c cut, found bool, again time.Time) {
+	starving := q.levels.starving()
+	for _, l := range q.active {
+		s.others = len(q.active) > 1
+		queue := q.queue(l, starving)
+		if len(queue) == 0 || found && byTurn(queue[0], c.members[0]) > 0 {
 			continue
 		}
-		if candidate, ok := q.cutOf(l, now, draining); ok {
-			c, found = candidate, true
+		v := q.rule.cut(l, queue, s)
+		if v.n > 0 {
+			c, found = cut{l, queue[:v.n], v.rows, v.reason}, true
 			continue
 		}
-		if at := l.front().enqueued.Add(q.cfg.Delay); due.IsZero() || at.Before(due) {
-			due = at
+		if again.IsZero() || v.again.Before(again) {
+			again = v.again
 		}
 	}
-	return c, found, due
+	return c, found, again
 }
 
-// cutOf applies the rules that the package's comment lists.
-func (q *lanes) cutOf(l *lane, now time.Time, draining bool) (cut, bool) {
-	if !q.cfg.Dynamic {
-		return cut{lane: l, n: 1, rows: l.front().rows, reason: waitless(draining)}, true
+// queue is the lane's requests in the order in which they run now: with those of
+// a level that starves in front, or nothing when the lane has none of them.
+func (q *lanes) queue(l *lane, starving int) []*item {
+	if starving == 0 {
+		return l.waiting
 	}
-	overdue := !now.Before(l.front().enqueued.Add(q.cfg.Delay))
-	if !overdue && !draining && l.rows < q.cfg.MaxBatchSize {
-		return q.preferred(l)
+	from := slices.IndexFunc(l.waiting, func(it *item) bool { return it.level == starving })
+	if from < 0 {
+		return nil
 	}
-	c := cut{lane: l}
-	for e := l.items.Front(); e != nil && c.rows+e.Value.(*item).rows <= q.cfg.MaxBatchSize; e = e.Next() {
-		c.n++
-		c.rows += e.Value.(*item).rows
+	to := from
+	for to < len(l.waiting) && l.waiting[to].level == starving {
+		to++
 	}
-	switch {
-	case c.rows == q.cfg.MaxBatchSize || c.n < l.items.Len():
-		c.reason = cutFull
-	case overdue && q.cfg.Delay > 0:
-		c.reason = cutDelay
-	default:
-		c.reason = waitless(draining)
-	}
-	return c, true
-}
-
-// preferred cuts at the largest preferred size that a prefix of the lane has.
-func (q *lanes) preferred(l *lane) (cut, bool) {
-	best := cut{lane: l, reason: cutPreferred}
-	if len(q.cfg.Preferred) == 0 || l.rows < q.cfg.Preferred[0] {
-		return best, false
-	}
-	n, rows := 0, 0
-	for e := l.items.Front(); e != nil; e = e.Next() {
-		n++
-		rows += e.Value.(*item).rows
-		for _, size := range q.cfg.Preferred {
-			if rows == size {
-				best.n, best.rows = n, rows
-			}
-		}
-	}
-	return best, best.n > 0
-}
-
-func waitless(draining bool) string {
-	if draining {
-		return cutDrain
-	}
-	return cutIdle
+	ordered := append(append(append(make([]*item, 0, len(l.waiting)), l.waiting[from:to]...), l.waiting[:from]...), l.waiting[to:]...)
+	return ordered
 }

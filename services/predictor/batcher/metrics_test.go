@@ -41,15 +41,15 @@ func TestSeriesGoWithTheVersion(t *testing.T) {
 	}
 	open := func(version string) *bench {
 		model := &fakeModel{}
-		cfg := batcher.Config{Model: "m", Version: version, MaxBatchSize: 8, Dynamic: true, MaxQueueSize: 10, Instances: 1}
+		cfg := batcher.Config{Model: "m", Version: version, MaxBatchSize: 8, Dynamic: true, QueuePolicy: batcher.QueuePolicy{MaxQueueSize: 10}, Instances: 1}
 		b, err := batcher.New(cfg, model.execute, noop.NewTracerProvider().Tracer(""), metrics)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(b.Close)
-		return &bench{b, model, registry, 8}
+		return &bench{b, model, registry, metrics, 8}
 	}
-	const all = 4
+	const all = 8
 	old, other := open("1"), open("2")
 	if got := <-old.send(t.Context(), t, request(1, 1, 4)); got.err != nil {
 		t.Fatal(got.err)

@@ -26,46 +26,71 @@ func (it *item) endQueue(err error, attributes ...attribute.KeyValue) {
 	it.queue.End()
 }
 
-// runSpans are the spans of one execution: one `run` in each sampled member's
-// trace, and one `batch` in a trace of its own. They are linked both ways.
-type runSpans []trace.Span
-
-// startSpans ends the members' waits and begins their runs. The batch is a
-// trace of its own, for it belongs to no member more than to another; it is
-// made only when a member's trace is sampled.
-func (b *Batcher) startSpans(work *batch) (context.Context, runSpans) {
-	shared := []attribute.KeyValue{
-		attribute.Int("triptych.batch.size", work.rows),
-		attribute.String("triptych.batch.cut_reason", work.reason),
+// endRun ends the span of the request's run.
+func (it *item) endRun(err error) {
+	if it.run == nil {
+		return
 	}
-	var runs runSpans
+	telemetry.Fail(it.run, err)
+	it.run.End()
+}
+
+// startSpans ends the members' waits and begins their runs: one `run` in each
+// sampled member's trace, and one `batch`, linked with them both ways. The batch
+// is a trace of its own, for it belongs to no member more than to another; it is
+// made only when a member's trace is sampled.
+func (b *Batcher) startSpans(w *work) context.Context {
+	w.batch = nil
+	var shared []attribute.KeyValue
 	var links []trace.Link
-	for _, it := range work.members {
+	for _, it := range w.members {
 		if !it.sampled {
 			continue
 		}
+		if shared == nil {
+			shared = b.attributes(w)
+		}
 		it.endQueue(nil, shared...)
-		_, run := b.tracer.Start(it.ctx, "run", trace.WithTimestamp(work.begun), trace.WithAttributes(shared...))
-		runs = append(runs, run)
-		links = append(links, trace.Link{SpanContext: run.SpanContext()})
+		_, it.run = b.tracer.Start(it.ctx, "run", trace.WithTimestamp(w.begun), trace.WithAttributes(shared...))
+		links = append(links, trace.Link{SpanContext: it.run.SpanContext()})
 	}
-	if runs == nil {
-		return work.ctx, nil
+	if links == nil {
+		return w.ctx
 	}
-	ctx, span := b.tracer.Start(work.ctx, "batch", trace.WithNewRoot(), trace.WithTimestamp(work.begun), trace.WithLinks(links...),
+	ctx, batch := b.tracer.Start(w.ctx, "batch", trace.WithNewRoot(), trace.WithTimestamp(w.begun), trace.WithLinks(links...),
 		trace.WithAttributes(append(shared,
-			attribute.Int("triptych.batch.requests", len(work.members)),
+			attribute.Int("triptych.batch.requests", len(w.members)),
 			attribute.String("triptych.model.name", b.cfg.Model),
 			attribute.String("triptych.model.version", b.cfg.Version))...))
-	for _, run := range runs {
-		run.AddLink(trace.Link{SpanContext: span.SpanContext()})
+	for _, it := range w.members {
+		if it.run != nil {
+			it.run.AddLink(trace.Link{SpanContext: batch.SpanContext()})
+		}
 	}
-	return ctx, append(runs, span)
+	w.batch = batch
+	return ctx
 }
 
-func (s runSpans) end(err error) {
-	for _, span := range s {
-		telemetry.Fail(span, err)
-		span.End()
+func (b *Batcher) attributes(w *work) []attribute.KeyValue {
+	shared := []attribute.KeyValue{
+		attribute.Int("triptych.batch.size", w.rows),
+		attribute.String("triptych.batch.cut_reason", w.reason),
+	}
+	if b.cfg.Device != "" {
+		shared = append(shared, attribute.String("triptych.device", b.cfg.Device))
+	}
+	return shared
+}
+
+// note tells in the batch's span what became of an attempt to run it.
+func (w *work) note(err error) {
+	if w.batch != nil {
+		telemetry.Fail(w.batch, err)
+	}
+}
+
+func (w *work) endBatch() {
+	if w.batch != nil {
+		w.batch.End()
 	}
 }

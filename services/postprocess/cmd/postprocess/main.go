@@ -12,7 +12,7 @@ import (
 
 func main() {
 	cfg := postprocess.DefaultConfig()
-	os.Exit(stage.MainWithBackend(stage.Here(), "postprocess", "postprocess turns scores into labels.", &cfg, func(tel *telemetry.Telemetry) (modelserver.Backend, error) {
-		return postprocess.NewBackend(cfg, tel)
+	os.Exit(stage.MainWithBackends(stage.Here(), "postprocess", "postprocess turns scores into labels.", &cfg, func(tel *telemetry.Telemetry) ([]modelserver.Backend, error) {
+		return stage.One(postprocess.NewBackend(cfg, tel))
 	}))
 }

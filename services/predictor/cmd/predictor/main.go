@@ -12,7 +12,7 @@ import (
 
 func main() {
 	cfg := predictor.DefaultConfig()
-	os.Exit(stage.MainWithBackend(stage.Here(), "predictor", "predictor runs ONNX models in batches.", &cfg, func(tel *telemetry.Telemetry) (modelserver.Backend, error) {
-		return predictor.NewBackend(cfg, tel)
+	os.Exit(stage.MainWithBackends(stage.Here(), "predictor", "predictor runs ONNX models in batches.", &cfg, func(tel *telemetry.Telemetry) ([]modelserver.Backend, error) {
+		return predictor.NewBackends(cfg, tel)
 	}))
 }

@@ -12,7 +12,7 @@ import (
 
 func main() {
 	cfg := preprocess.DefaultConfig()
-	os.Exit(stage.MainWithBackend(stage.Here(), "preprocess", "preprocess decodes images and lays them out as tensors.", &cfg, func(tel *telemetry.Telemetry) (modelserver.Backend, error) {
-		return preprocess.NewBackend(cfg, tel)
+	os.Exit(stage.MainWithBackends(stage.Here(), "preprocess", "preprocess decodes images and lays them out as tensors.", &cfg, func(tel *telemetry.Telemetry) ([]modelserver.Backend, error) {
+		return stage.One(preprocess.NewBackend(cfg, tel))
 	}))
 }

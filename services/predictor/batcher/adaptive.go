@@ -1,0 +1,143 @@
+package batcher
+
+import (
+	"math"
+	"time"
+)
+
+// adaptive waits only when waiting pays, by what was learned of the cost of a
+// batch and of when requests come (docs/adr/0011). The delay is the most that it
+// waits.
+type adaptive struct {
+	delay     time.Duration
+	preferred []int
+}
+
+func (r adaptive) cut(l *lane, queue []*item, s scene) verdict {
+	v := fitting(queue, s.limit)
+	if enough := l.cost.enough(v.rows); enough < v.rows {
+		v = fitting(queue[:v.n], enough)
+		v.reason = cutEnough
+		return v
+	}
+	switch {
+	case v.rows >= s.limit || v.n < len(queue):
+		v.reason = cutFull
+		return v
+	case s.draining:
+		v.reason = cutDrain
+		return v
+	}
+	until := r.worth(l, v.rows, s)
+	if until.IsZero() {
+		return r.take(queue, v, cutIdle, s)
+	}
+	if s.others {
+		return r.take(queue, v, cutShape, s)
+	}
+	reason := cutIdle
+	if last := l.oldest().Add(r.delay); last.Before(until) {
+		until, reason = last, cutDelay
+	}
+	if last, ok := r.latest(l, queue, s); ok && last.Before(until) {
+		until, reason = last, cutDeadline
+	}
+	if !s.now.Before(until) {
+		return r.take(queue, v, reason, s)
+	}
+	return verdict{again: until}
+}
+
+// take runs what is there, or as much of it as a preferred size has.
+func (r adaptive) take(queue []*item, v verdict, reason string, s scene) verdict {
+	if preferred, ok := preferredOf(queue, r.preferred, s.limit); ok {
+		return preferred
+	}
+	v.reason = reason
+	return v
+}
+
+// latest is when the batch must be cut for its earliest deadline.
+func (r adaptive) latest(l *lane, queue []*item, s scene) (time.Time, bool) {
+	var first time.Time
+	for _, it := range queue {
+		if !it.deadline.IsZero() && (first.IsZero() || it.deadline.Before(first)) {
+			first = it.deadline
+		}
+	}
+	return first.Add(-inTime(l.cost.of(s.limit))), !first.IsZero()
+}
+
+const (
+	// maxTargets bounds the sizes that are weighed against each other.
+	maxTargets = 32
+	// grace is the part of the cost of a batch by which rows may come later than
+	// forecast, for a forecast is an average.
+	grace = 1. / 8
+)
+
+// worth is until when it pays to wait for more rows than the n that are there;
+// zero when it does not.
+//
+// Weighed are the sums of the times at which m rows are answered. When the n go
+// now, the m-n others start when an instance is free again; when the n wait, all
+// start when the last has come:
+//
+//	now  = n·c(n) + (m-n)·(max(w, free) + c(m-n))
+//	wait = m·(w + c(m))
+//
+// where c is the cost of a batch, w the forecast of the time until m rows are
+// there, and free the time until the next instance is idle. The m with the
+// greatest gain is waited for, not longer than it takes for the gain to be gone,
+// nor much longer than forecast.
+func (r adaptive) worth(l *lane, n int, s scene) time.Time {
+	if r.delay == 0 || s.idle || !l.cost.known() {
+		return time.Time{}
+	}
+	own := float64(l.cost.of(n))
+	free := math.Min(own, float64(s.free))
+	var until time.Time
+	best := 0.0
+	for m := range r.targets(n, s.limit) {
+		forecast := l.pace.until(n, m)
+		if forecast == never {
+			break
+		}
+		w, rest := float64(forecast), float64(m-n)
+		later := float64(n)*own + rest*(math.Max(w, free)+float64(l.cost.of(m-n)))
+		together := float64(m) * float64(l.cost.of(m))
+		gain := later - together - float64(m)*w
+		if gain <= best {
+			continue
+		}
+		// From here on every moment of waiting costs m of it.
+		late := max(time.Duration(gain/float64(m)), time.Duration(grace*own))
+		patience := min(forecast+late, 2*forecast+time.Duration(grace*own))
+		if last := l.pace.last.Add(patience); s.now.Before(last) {
+			best, until = gain, last
+		}
+	}
+	return until
+}
+
+// targets are the sizes that are worth a thought: the preferred ones where there
+// are some.
+func (r adaptive) targets(n, limit int) func(yield func(int) bool) {
+	return func(yield func(int) bool) {
+		if len(r.preferred) > 0 {
+			for _, size := range r.preferred {
+				if size > n && size <= limit && !yield(size) {
+					return
+				}
+			}
+			return
+		}
+		step := max((limit-n+maxTargets-1)/maxTargets, 1)
+		for m := n + step; m < limit; m += step {
+			if !yield(m) {
+				return
+			}
+		}
+		yield(limit)
+	}
+}

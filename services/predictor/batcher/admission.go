@@ -1,0 +1,71 @@
+package batcher
+
+import (
+	"time"
+
+	"triptych/shared/failure"
+)
+
+// inTime is how long before a deadline a batch of a cost must start: its cost,
+// and a little, for a cost is an average and an answer has a way to go.
+func inTime(c time.Duration) time.Duration { return c + c/8 + time.Millisecond }
+
+// admit refuses a request that can't be answered within its deadline by what is
+// known of the cost of batches: the caller learns at once what it would learn
+// later, and nobody else's time is spent on it.
+func (b *Batcher) admit(it *item, l *lane) error {
+	if it.deadline.IsZero() || b.cfg.Policy == Triton || len(l.cost.points) == 0 {
+		return nil
+	}
+	wait, own := b.ahead(it, l)
+	left := it.deadline.Sub(it.enqueued)
+	need := wait + wait/16 + inTime(own)
+	if need <= left {
+		return nil
+	}
+	late := failure.New(failure.Deadline, "the request can't be answered within its deadline: it would take %s in the queue of model %q, %s are left", need.Round(time.Millisecond), b.cfg.Model, left.Round(time.Millisecond))
+	late.RetryAfter = need - left
+	return late
+}
+
+// ahead estimates the time until a request that comes now starts, and how long
+// its batch takes.
+func (b *Batcher) ahead(it *item, l *lane) (wait, own time.Duration) {
+	rows := 0
+	it.sequence = b.lanes.sequence + 1
+	for _, other := range b.lanes.active {
+		for _, w := range other.waiting {
+			if byTurn(w, it) > 0 {
+				break
+			}
+			rows += w.rows
+		}
+	}
+	size := max(l.cost.enough(b.limit.rows), it.rows, 1)
+	each := l.cost.of(size)
+	wait = b.free(it.enqueued) + time.Duration(rows/size)*each/time.Duration(b.cfg.Instances)
+	if rows == 0 && b.idle > 0 {
+		return wait, l.cost.of(it.rows)
+	}
+	return wait, each
+}
+
+// free is the time until an instance is idle.
+func (b *Batcher) free(now time.Time) time.Duration {
+	if b.idle > 0 {
+		return 0
+	}
+	return b.nextFree(now)
+}
+
+// nextFree is the time until the first of the busy instances is idle; never when
+// none is busy. One that takes longer than its batches do is about to be.
+func (b *Batcher) nextFree(now time.Time) time.Duration {
+	first := never
+	for _, s := range b.busy {
+		if !s.begun.IsZero() {
+			first = min(first, max(s.ends.Sub(now), 0))
+		}
+	}
+	return first
+}

@@ -1,0 +1,116 @@
+package batcher
+
+import (
+	"math"
+	"sort"
+	"time"
+)
+
+// cost is what was learned about the time that a batch takes by its rows: the
+// shape of the curve changes slowly, and one scale for all of it follows how
+// fast the device is at the moment. So a size that has not run for a while is
+// not taken for faster only because the machine was quiet then.
+type cost struct {
+	points []point // by rows
+	scale  float64
+}
+
+// point is the time of a batch of so many rows, in nanoseconds, at scale 1.
+type point struct {
+	rows int
+	took float64
+}
+
+const (
+	// maxPoints bounds the sizes that are told apart. Beyond, the nearest one
+	// stands for a size.
+	maxPoints = 128
+	// shapeWeight and scaleWeight are those of the newest batch.
+	shapeWeight = 0.1
+	scaleWeight = 0.3
+)
+
+// clone is a curve that learns on by itself.
+func (c *cost) clone() cost {
+	return cost{points: append([]point(nil), c.points...), scale: c.scale}
+}
+
+// add learns from a batch.
+func (c *cost) add(rows int, took time.Duration) {
+	if c.scale == 0 {
+		c.scale = 1
+	}
+	i := sort.Search(len(c.points), func(i int) bool { return c.points[i].rows >= rows })
+	if i == len(c.points) || c.points[i].rows != rows {
+		if len(c.points) >= maxPoints {
+			return
+		}
+		c.points = append(c.points, point{})
+		copy(c.points[i+1:], c.points[i:])
+		c.points[i] = point{rows, float64(took) / c.scale}
+		return
+	}
+	p := &c.points[i]
+	if p.took <= 0 {
+		p.took = float64(took) / c.scale
+		return
+	}
+	// A batch that was held up by something else must not count for ever.
+	seen := math.Min(float64(took)/c.scale, 4*p.took)
+	relative := seen / p.took
+	p.took += shapeWeight * (seen - p.took)
+	c.scale *= 1 + scaleWeight*(relative-1)
+}
+
+// known tells whether more than one size was seen, so that the curve has a
+// shape.
+func (c *cost) known() bool { return len(c.points) > 1 }
+
+// of estimates the time of a batch: between two sizes that were seen on the
+// line that joins them, beyond on the line through the outer two. With one size
+// alone a batch of more rows takes as much longer. Zero when nothing is known.
+func (c *cost) of(rows int) time.Duration {
+	if len(c.points) == 0 {
+		return 0
+	}
+	return time.Duration(c.scale * c.shape(rows))
+}
+
+func (c *cost) shape(rows int) float64 {
+	last := len(c.points) - 1
+	if last == 0 {
+		return c.points[0].took * math.Max(1, float64(rows)/float64(c.points[0].rows))
+	}
+	i := sort.Search(len(c.points), func(i int) bool { return c.points[i].rows >= rows })
+	if i <= last && c.points[i].rows == rows {
+		return c.points[i].took
+	}
+	i = min(max(i, 1), last)
+	a, b := c.points[i-1], c.points[i]
+	slope := math.Max((b.took-a.took)/float64(b.rows-a.rows), 0)
+	return math.Max(a.took+slope*float64(rows-a.rows), 0)
+}
+
+// margin is how much cheaper a row must be before more rows are worth running
+// together: differences below it are noise.
+const margin = 0.03
+
+// enough is how many of the rows that wait are worth running at once: all of
+// them, or the fewest at which a row is as cheap as it gets, when those are at
+// most half. Where batching does not pay, as on most CPUs, that is 1: nobody
+// waits then for the rows of others.
+func (c *cost) enough(rows int) int {
+	if !c.known() || rows < 2 {
+		return rows
+	}
+	best := math.Inf(1)
+	for n := 1; n <= rows; n++ {
+		best = math.Min(best, c.shape(n)/float64(n))
+	}
+	for n := 1; n <= rows/2; n++ {
+		if c.shape(n)/float64(n) <= best*(1+margin) {
+			return n
+		}
+	}
+	return rows
+}

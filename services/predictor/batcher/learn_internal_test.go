@@ -1,0 +1,200 @@
+package batcher
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+const ms = time.Millisecond
+
+func learned(points map[int]time.Duration) *cost {
+	c := &cost{}
+	for rows, took := range points {
+		c.add(rows, took)
+	}
+	return c
+}
+
+func TestCostBetweenWhatWasSeen(t *testing.T) {
+	cases := map[string]struct {
+		seen map[int]time.Duration
+		rows int
+		want time.Duration
+	}{
+		"nothing is known":         {nil, 4, 0},
+		"seen":                     {map[int]time.Duration{1: 5 * ms, 4: 8 * ms}, 4, 8 * ms},
+		"on the line between":      {map[int]time.Duration{1: 5 * ms, 4: 8 * ms}, 3, 7 * ms},
+		"on the line beyond":       {map[int]time.Duration{1: 5 * ms, 4: 8 * ms}, 8, 12 * ms},
+		"on the line before":       {map[int]time.Duration{4: 8 * ms, 8: 12 * ms}, 2, 6 * ms},
+		"never less for more":      {map[int]time.Duration{4: 8 * ms, 8: 6 * ms}, 16, 8 * ms},
+		"one size: in proportion":  {map[int]time.Duration{2: 4 * ms}, 8, 16 * ms},
+		"one size: not below it":   {map[int]time.Duration{8: 4 * ms}, 2, 4 * ms},
+		"of three the nearest two": {map[int]time.Duration{1: 1 * ms, 2: 10 * ms, 4: 12 * ms}, 8, 16 * ms},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := learned(c.seen).of(c.rows); got != c.want {
+				t.Errorf("a batch of %d takes %s, want %s", c.rows, got, c.want)
+			}
+		})
+	}
+}
+
+// A device that gets slower is slower at every size, also at those that have not
+// run since.
+func TestCostFollowsTheDevice(t *testing.T) {
+	c := learned(map[int]time.Duration{1: 10 * ms, 8: 80 * ms})
+	for range 30 {
+		c.add(1, 20*ms)
+	}
+	if got := c.of(1); got < 19*ms || got > 21*ms {
+		t.Errorf("one row takes %s, want 20ms", got)
+	}
+	if got := c.of(8); got < 110*ms {
+		t.Errorf("eight rows take %s: their time is still that of a quiet machine", got)
+	}
+	for range 200 {
+		c.add(8, 160*ms)
+	}
+	if got := c.of(8); got < 155*ms || got > 165*ms {
+		t.Errorf("eight rows take %s, want 160ms", got)
+	}
+}
+
+// One batch that was held up for a second changes little.
+func TestCostForgivesOneSlowBatch(t *testing.T) {
+	c := learned(map[int]time.Duration{1: 10 * ms, 8: 20 * ms})
+	for range 50 {
+		c.add(1, 10*ms)
+	}
+	c.add(1, time.Second)
+	for range 20 {
+		c.add(1, 10*ms)
+	}
+	if got := c.of(1); got > 12*ms {
+		t.Errorf("one row takes %s", got)
+	}
+}
+
+func TestEnough(t *testing.T) {
+	line := func(fixed, each float64) *cost {
+		c := &cost{}
+		for _, rows := range []int{1, 2, 4, 8, 16, 32} {
+			c.add(rows, time.Duration((fixed+each*float64(rows))*float64(ms)))
+		}
+		return c
+	}
+	cases := map[string]struct {
+		cost       *cost
+		rows, want int
+	}{
+		"a row is as dear in a batch":      {line(0, 8), 16, 1},
+		"a little noise changes nothing":   {line(.1, 8), 16, 1},
+		"an accelerator takes all":         {line(5, .15), 16, 16},
+		"nearly all is all":                {line(1, 8), 5, 5},
+		"half is enough":                   {line(1, 4), 32, 7},
+		"one row":                          {line(0, 8), 1, 1},
+		"nothing is known":                 {&cost{}, 16, 16},
+		"one size alone says nothing":      {learned(map[int]time.Duration{1: ms}), 16, 16},
+		"a knee: no more than to the knee": {learned(map[int]time.Duration{1: 8 * ms, 4: 9 * ms, 8: 18 * ms, 16: 36 * ms}), 16, 4},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := c.cost.enough(c.rows); got != c.want {
+				t.Errorf("%d of %d, want %d", got, c.rows, c.want)
+			}
+		})
+	}
+}
+
+// What the callers choose does not fill memory.
+func TestCostIsBounded(t *testing.T) {
+	c := &cost{}
+	for rows := 1; rows < 10*maxPoints; rows++ {
+		c.add(rows, time.Duration(rows)*ms)
+	}
+	if len(c.points) != maxPoints {
+		t.Errorf("%d sizes are kept", len(c.points))
+	}
+	if got := c.of(5 * maxPoints); got < 600*ms || got > 680*ms {
+		t.Errorf("beyond what is kept: %s", got)
+	}
+}
+
+// rounds lets rows come at the given times after the beginning of each round.
+func rounds(p *pace, count int, long time.Duration, times ...time.Duration) {
+	now := time.Unix(0, 0)
+	for n := range count {
+		p.begin(uint64(n), now, 0)
+		for _, at := range times {
+			p.arrive(now.Add(at), 1)
+		}
+		now = now.Add(long)
+		p.end(now)
+	}
+}
+
+func near(got, want time.Duration) bool { return got > want*9/10 && got < want*11/10 }
+
+func TestPace(t *testing.T) {
+	p := newPace(8)
+	if p.until(0, 1) != never {
+		t.Error("foresees what it has not seen")
+	}
+	rounds(&p, 20, 10*ms, ms, 2*ms, 3*ms)
+	if got := p.until(1, 3); !near(got, 2*ms) {
+		t.Errorf("two more come in %s, want 2ms", got)
+	}
+	if got := p.until(0, 1); !near(got, ms) {
+		t.Errorf("the first comes in %s, want 1ms", got)
+	}
+	if got := p.until(3, 4); !near(got, 7*ms) {
+		t.Errorf("a fourth, which never came, would come in %s, want the 7ms that are left of a round", got)
+	}
+	if got := p.until(3, 9); got != never {
+		t.Errorf("beyond the largest batch: %s", got)
+	}
+	// The fourth caller is there from now on, and then gone again.
+	rounds(&p, 20, 10*ms, ms, 2*ms, 3*ms, 4*ms)
+	if got := p.until(3, 4); !near(got, ms) {
+		t.Errorf("the fourth comes in %s, want 1ms", got)
+	}
+	rounds(&p, 3, 10*ms, ms, 2*ms, 3*ms)
+	if got := p.until(3, 4); got < 3*ms {
+		t.Errorf("after three rounds without the fourth it is still expected in %s", got)
+	}
+}
+
+// Rows that wait when the round begins are there from its beginning.
+func TestPaceOfRowsThatWait(t *testing.T) {
+	p := newPace(8)
+	now := time.Unix(0, 0)
+	for n := range 10 {
+		p.begin(uint64(n), now, 5)
+		p.arrive(now.Add(2*ms), 3)
+		now = now.Add(5 * ms)
+		p.end(now)
+	}
+	if got := p.until(2, 5); got != 0 {
+		t.Errorf("rows that were there come in %s", got)
+	}
+	if got := p.until(5, 8); !near(got, 2*ms) {
+		t.Errorf("three more in %s, want 2ms", got)
+	}
+}
+
+func BenchmarkDecision(b *testing.B) {
+	random := rand.New(rand.NewPCG(1, 1))
+	l := &lane{cost: *learned(map[int]time.Duration{1: 5 * ms, 16: 8 * ms}), pace: newPace(16)}
+	rounds(&l.pace, 20, 10*ms, ms, 2*ms, 3*ms, 4*ms)
+	for n := range 4 {
+		l.waiting = append(l.waiting, &item{rows: 1, enqueued: time.Unix(0, int64(n)+random.Int64N(100))})
+	}
+	r := adaptive{delay: time.Second}
+	s := scene{now: time.Unix(0, 0), limit: 16, free: never}
+	b.ReportAllocs()
+	for b.Loop() {
+		r.cut(l, l.waiting, s)
+	}
+}

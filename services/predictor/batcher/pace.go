@@ -1,0 +1,76 @@
+package batcher
+
+import "time"
+
+// pace forecasts when rows come, counted from the moment when an instance became
+// idle: a round. Callers that wait for their answers come back a little after a
+// batch, all together; others come evenly. Both show in how long it takes until
+// the first, the second, the n-th row is there.
+type pace struct {
+	round uint64
+	begun time.Time
+	last  time.Time       // of the newest row of the round, or its beginning
+	times []time.Duration // of this round, by row
+	mean  []time.Duration // of the rounds before, by row; unknown is never
+}
+
+const (
+	never = time.Duration(1<<63 - 1)
+	// paceWeight is that of the newest round.
+	paceWeight = 0.25
+)
+
+func newPace(rows int) pace {
+	p := pace{times: make([]time.Duration, 0, rows), mean: make([]time.Duration, rows)}
+	for i := range p.mean {
+		p.mean[i] = never
+	}
+	return p
+}
+
+// begin starts a round with the rows that wait already.
+func (p *pace) begin(round uint64, now time.Time, waiting int) {
+	p.round, p.begun, p.last = round, now, now
+	p.times = p.times[:0]
+	p.arrive(now, waiting)
+}
+
+// arrive notes rows that have just come.
+func (p *pace) arrive(now time.Time, rows int) {
+	if rows > 0 {
+		p.last = now
+	}
+	for range min(rows, cap(p.times)-len(p.times)) {
+		p.times = append(p.times, now.Sub(p.begun))
+	}
+}
+
+// end learns from the round. A row that did not come would have come later than
+// the round took.
+func (p *pace) end(now time.Time) {
+	length := now.Sub(p.begun)
+	for i, mean := range p.mean {
+		seen := length
+		if i < len(p.times) {
+			seen = p.times[i]
+		} else if mean != never && length <= mean {
+			continue
+		}
+		if mean == never {
+			p.mean[i] = seen
+			continue
+		}
+		p.mean[i] += time.Duration(paceWeight * float64(seen-mean))
+	}
+}
+
+// until forecasts how long after the newest row there will be so many more.
+func (p *pace) until(have, want int) time.Duration {
+	if want > len(p.mean) || p.mean[want-1] == never {
+		return never
+	}
+	if have == 0 {
+		return p.mean[want-1]
+	}
+	return max(p.mean[want-1]-p.mean[have-1], 0)
+}
