@@ -17,7 +17,7 @@ func newModels(streams Streams) *cobra.Command {
 	var flags serverFlags
 	cmd := &cobra.Command{
 		Use:   "models",
-		Short: "List the models of all services with their states",
+		Short: "List the models of all services with their states, load and unload them",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := flags.client()
@@ -36,6 +36,7 @@ func newModels(streams Streams) *cobra.Command {
 		},
 	}
 	flags.register(cmd)
+	cmd.AddCommand(newLoad(streams), newUnload(streams))
 	return cmd
 }
 

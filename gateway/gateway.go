@@ -108,9 +108,10 @@ func (g *Gateway) Models() (ready, failed int) {
 		return 0, 0 // the repository can't be read: nothing is known
 	}
 	for _, m := range resp.GetModels() {
-		if m.GetState() == string(modelserver.Ready) {
+		switch {
+		case m.GetState() == string(modelserver.Ready):
 			ready++
-		} else {
+		case m.GetReason() != modelserver.Unloaded:
 			failed++
 		}
 	}

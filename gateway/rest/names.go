@@ -12,7 +12,7 @@ import (
 // maxName bounds a model's name: it is that of a directory.
 const maxName = 255
 
-// target is the model and the version of a route. An empty version is the
+// target is the model and the version of a route, a number or a label. An empty version is the
 // newest that is ready.
 func target(c *gin.Context) (model, version string, err error) {
 	model = c.Param("model")
@@ -23,7 +23,7 @@ func target(c *gin.Context) (model, version string, err error) {
 		if p.Key != "version" {
 			continue
 		}
-		if _, ok := modelconfig.ParseVersion(p.Value); !ok {
+		if _, ok := modelconfig.ParseVersion(p.Value); !ok && !modelconfig.IsLabel(p.Value) {
 			return "", "", failure.New(failure.Invalid, "version %s of model %q is not a whole number above 0", failure.Quote(p.Value), model)
 		}
 	}

@@ -23,6 +23,7 @@ type Router struct {
 	fleet      *upstream.Fleet
 	repository *modelserver.Repository
 	listing    *listing
+	promises   promises
 	tracer     trace.Tracer
 	// The gateway's own models, which Use sets.
 	service  *modelserver.Service
@@ -120,9 +121,9 @@ func (r *Router) ServerLive(ctx context.Context, req *inference.ServerLiveReques
 	return r.service.ServerLive(ctx, req)
 }
 
-// ServerReady tells whether every model of the repository can be served now, in
+// ServerReady tells whether every model that was promised can be served now, in
 // some version. (A new version that can't be loaded while an old one serves takes
-// nobody out.)
+// nobody out, nor does a model that comes later.)
 func (r *Router) ServerReady(context.Context, *inference.ServerReadyRequest) (*inference.ServerReadyResponse, error) {
 	return &inference.ServerReadyResponse{Ready: r.ready() == nil}, nil
 }
@@ -138,16 +139,9 @@ func (r *Router) ready() error {
 	if err != nil {
 		return err
 	}
-	serves := map[string]bool{}
-	for _, m := range index {
-		serves[m.GetName()] = serves[m.GetName()] || m.GetState() == string(modelserver.Ready) || m.GetReason() == modelserver.Unloaded
-	}
-	for name, serves := range serves {
-		if !serves {
-			return failure.New(failure.Unavailable, "model %q is not ready", name)
-		}
-	}
-	return nil
+	return r.promises.kept(index, func(name string) bool {
+		return r.mine(name) || r.fleet.Catalog().Has(name) || r.registry.Promised(name)
+	})
 }
 
 // ServerMetadata names the gateway as the whole.

@@ -548,3 +548,38 @@ func TestStream(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A model that comes while everything is ready takes nobody out: not while it is
+// only there, nor when it can't be loaded. One that has served is missed.
+func TestModelThatComesLater(t *testing.T) {
+	t.Parallel()
+	folder := servertest.Repository(t, files)
+	one, two := serve(t, folder, "", arithmetic), serve(t, folder, "", picking)
+	g := newGateway(t, folder, telemetry.Discard(), one.Address, two.Address)
+	if !g.serverReady(t) {
+		t.Fatal("not ready")
+	}
+	servertest.Write(t, folder, map[string]string{
+		"late/config.pbtxt": servertest.MapConfig("arithmetic") + "version_policy { specific { versions: [ 8 ] } }",
+		"odd/config.pbtxt":  servertest.MapConfig("nobody"),
+	})
+	eventually(t, "it is seen", func() bool {
+		return slices.ContainsFunc(g.index(t), func(s string) bool { return strings.HasPrefix(s, "late/") })
+	})
+	if !g.serverReady(t) {
+		t.Error("unready for a model that nobody loads")
+	}
+	load := func() error {
+		_, err := g.RepositoryModelLoad(t.Context(), &inference.RepositoryModelLoadRequest{ModelName: "late"})
+		return err
+	}
+	if err := load(); err == nil || !g.serverReady(t) {
+		t.Errorf("load gives %v, ready %t", err, g.serverReady(t))
+	}
+	servertest.Write(t, folder, map[string]string{"late/8/": ""})
+	if err := load(); err != nil || !g.serverReady(t) {
+		t.Errorf("load gives %v, ready %t", err, g.serverReady(t))
+	}
+	one.Kill()
+	eventually(t, "what served is missed", func() bool { return !g.serverReady(t) })
+}

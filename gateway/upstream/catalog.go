@@ -10,6 +10,7 @@ import (
 
 	"triptych/proto/inference"
 	"triptych/shared/failure"
+	"triptych/shared/modelconfig"
 	"triptych/shared/modelserver"
 )
 
@@ -17,6 +18,7 @@ import (
 // never changes: a new round makes a new one.
 type Catalog struct {
 	models map[string]map[string]*served // by name and version
+	labels map[key]*served               // by name and label
 	away   []error                       // upstreams of which nobody answered
 	// Generation differs from one catalog to the next only when the served
 	// versions do.
@@ -33,7 +35,7 @@ type served struct {
 }
 
 func newCatalog(answers []answer) *Catalog {
-	c := &Catalog{models: map[string]map[string]*served{}}
+	c := &Catalog{models: map[string]map[string]*served{}, labels: map[key]*served{}}
 	for _, a := range answers {
 		if a.away != nil {
 			c.away = append(c.away, a.away)
@@ -86,6 +88,7 @@ func (c *Catalog) add(r report, m *inference.RepositoryIndexResponse_ModelIndex)
 	if s.config == nil && ready {
 		s.config = r.configs[key{m.GetName(), m.GetVersion()}]
 	}
+	c.addLabels(r, m, ready)
 }
 
 // once adds a replica whose turn it is, though its index may name a version twice.
@@ -183,6 +186,24 @@ func (c *Catalog) claiming(name string) []*pool {
 	return pools
 }
 
+// running are the pools with a replica that has a model of a backend ready.
+func (c *Catalog) running(backend string) []*pool {
+	var pools []*pool
+	for _, versions := range c.models {
+		for _, s := range versions {
+			if s.config == nil || modelconfig.BackendOf(s.config) != backend {
+				continue
+			}
+			for _, r := range s.ready {
+				if !slices.Contains(pools, r.pool) {
+					pools = append(pools, r.pool)
+				}
+			}
+		}
+	}
+	return pools
+}
+
 // replicas are where a call can go, over all pools: where the version is ready now
 // or, since the catalog may be a moment old, where it is claimed.
 func (c *Catalog) replicas(name, version string) (replicas []*replica, ready bool) {
@@ -190,10 +211,14 @@ func (c *Catalog) replicas(name, version string) (replicas []*replica, ready boo
 	if version == "" {
 		version = latest(versions)
 	}
-	if s := versions[version]; s != nil {
+	s := versions[version]
+	if s == nil {
+		s = c.labels[key{name, version}]
+	}
+	if s != nil {
 		return preferred(s), len(s.ready) > 0
 	}
-	// Not known by this number: whoever claims the model says so best.
+	// Not known by this name: whoever claims the model says so best.
 	return join(versions, preferred), false
 }
 

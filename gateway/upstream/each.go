@@ -14,7 +14,13 @@ import (
 // tells most. An order, such as to load a model, may take as long as its caller
 // allows.
 func (f *Fleet) Each(name string, all bool, run func(client inference.GRPCInferenceServiceClient) error) error {
-	return f.each(name, all, func(r *replica) error {
+	return f.EachOf(name, "", all, run)
+}
+
+// EachOf is Each for a model of a backend: while nobody claims the model, only the
+// upstreams that are known to run the backend are told, if any are.
+func (f *Fleet) EachOf(name, backend string, all bool, run func(client inference.GRPCInferenceServiceClient) error) error {
+	return each(f.claiming(name, backend), name, all, func(r *replica) error {
 		defer r.stale.Store(true) // a load may have changed a configuration
 		return r.run(run)
 	})
@@ -24,7 +30,7 @@ func (f *Fleet) Each(name string, all bool, run func(client inference.GRPCInfere
 // of its own for the answer: one that hangs does not keep those of the others
 // back. A failure is returned when no replica answered.
 func (f *Fleet) AskEach(ctx context.Context, name string, ask func(ctx context.Context, client inference.GRPCInferenceServiceClient) error) error {
-	return f.each(name, false, func(r *replica) error {
+	return each(f.claiming(name, ""), name, false, func(r *replica) error {
 		asking, cancel := context.WithTimeout(ctx, askTimeout)
 		defer cancel()
 		err := r.run(func(c inference.GRPCInferenceServiceClient) error { return ask(asking, c) })
@@ -35,10 +41,10 @@ func (f *Fleet) AskEach(ctx context.Context, name string, ask func(ctx context.C
 	})
 }
 
-func (f *Fleet) each(name string, all bool, run func(r *replica) error) error {
+func each(pools []*pool, name string, all bool, run func(r *replica) error) error {
 	var outcome outcome
 	var running sync.WaitGroup
-	for _, p := range f.claiming(name) {
+	for _, p := range pools {
 		members := p.members()
 		if len(members) == 0 {
 			outcome.add(failure.New(failure.Unavailable, "%s is not available", p.name))
@@ -57,9 +63,14 @@ func (f *Fleet) each(name string, all bool, run func(r *replica) error) error {
 	return outcome.failed
 }
 
-// claiming are the pools that claim a model; all when nobody does, or for no name.
-func (f *Fleet) claiming(name string) []*pool {
-	if pools := f.Catalog().claiming(name); len(pools) > 0 {
+// claiming are the pools that claim a model, or, when nobody does, those that run
+// its backend; all when nobody is known, or for no name.
+func (f *Fleet) claiming(name, backend string) []*pool {
+	c := f.Catalog()
+	if pools := c.claiming(name); len(pools) > 0 {
+		return pools
+	}
+	if pools := c.running(backend); backend != "" && len(pools) > 0 {
 		return pools
 	}
 	return f.pools

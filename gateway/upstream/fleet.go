@@ -23,8 +23,10 @@ type Fleet struct {
 	logger  *slog.Logger
 	pools   []*pool
 	catalog atomic.Pointer[Catalog]
-	asked   atomic.Pointer[time.Time] // when the last round that is over began
-	turned  atomic.Pointer[time.Time] // when it ended; see Live
+	asked   atomic.Pointer[time.Time]     // when the last round that is over began
+	turned  atomic.Pointer[time.Time]     // when it ended; see Live
+	again   chan struct{}                 // asks for a round before it is due
+	over    atomic.Pointer[chan struct{}] // closed at the end of the round
 
 	mu     sync.Mutex // guards what follows
 	cancel context.CancelFunc
@@ -37,7 +39,9 @@ func New(cfg Config, rpcConfig rpc.Config, tel *telemetry.Telemetry) (*Fleet, er
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	f := &Fleet{config: cfg, logger: tel.Logger}
+	f := &Fleet{config: cfg, logger: tel.Logger, again: make(chan struct{}, 1)}
+	over := make(chan struct{})
+	f.over.Store(&over)
 	f.catalog.Store(newCatalog(nil))
 	for _, a := range cfg.Addresses {
 		f.pools = append(f.pools, newPool(a, rpcConfig))
@@ -70,6 +74,7 @@ func (f *Fleet) run(ctx context.Context) {
 		f.round(ctx)
 		select {
 		case <-tick.C:
+		case <-f.again:
 		case <-ctx.Done():
 			return
 		}
@@ -89,6 +94,7 @@ func (f *Fleet) stop(context.Context) error {
 		f.rounds.Wait()
 	}
 	f.turned.Store(nil)
+	f.announce()
 	return f.close()
 }
 
@@ -123,6 +129,7 @@ func (f *Fleet) round(ctx context.Context) {
 	f.catalog.Store(fresh)
 	f.asked.Store(&began)
 	f.turn()
+	f.announce()
 }
 
 // untraced makes the servers that are asked leave their spans out: they follow

@@ -110,7 +110,8 @@ func TestInferFailures(t *testing.T) {
 	}{
 		"bad request":     {func(r *inference.ModelInferRequest) { r.Inputs[0].Datatype = "INT8" }, failure.Invalid, `input "x" has datatype "INT8", the model wants FP32`},
 		"unknown version": {func(r *inference.ModelInferRequest) { r.ModelVersion = "7" }, failure.NotFound, `unknown version 7 of model "a"`},
-		"bad version":     {func(r *inference.ModelInferRequest) { r.ModelVersion = "x" }, failure.Invalid, `version "x" of model "a" is not a whole number above 0`},
+		"bad version":     {func(r *inference.ModelInferRequest) { r.ModelVersion = "X" }, failure.Invalid, `version "X" of model "a" is not a whole number above 0`},
+		"unknown label":   {func(r *inference.ModelInferRequest) { r.ModelVersion = "x" }, failure.NotFound, `model "a" has no version with the label "x"`},
 		"unknown model":   {func(r *inference.ModelInferRequest) { r.ModelName = "nobody" }, failure.Unavailable, `model "nobody" is served by no upstream`},
 		"unloaded":        {func(r *inference.ModelInferRequest) { r.ModelName = "gone" }, failure.Unavailable, `model "gone" is not ready: unloaded`},
 	}

@@ -245,3 +245,38 @@ func TestReplicas(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+// A replica that joins loads what its peers have loaded since they started.
+func TestReplicaLoadsWhatPeersHave(t *testing.T) {
+	dns := startNames(t)
+	_, port, err := net.SplitHostPort(testkit.FreeAddress(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dns.set("127.0.0.2")
+	folder := servertest.Repository(t, map[string]string{"a/config.pbtxt": servertest.MapConfig("adding"), "b/config.pbtxt": servertest.MapConfig("adding")})
+	explicit := func(address string) *servertest.Server {
+		return servertest.Start(t, servertest.Options{Address: address, Folders: []string{folder}, Control: true, Load: []string{}}, adding("adding", 1))
+	}
+	one := explicit("127.0.0.2:" + port)
+	f := start(t, service+":"+port)
+	if got := index(f); !slices.Equal(got, []string{"a/ UNAVAILABLE unloaded", "b/ UNAVAILABLE unloaded"}) {
+		t.Errorf("got %v", got)
+	}
+	if err := f.Each("a", true, func(c inference.GRPCInferenceServiceClient) error {
+		_, err := c.RepositoryModelLoad(t.Context(), &inference.RepositoryModelLoadRequest{ModelName: "a"})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	f.Refresh(t.Context())
+	if got := index(f); !slices.Equal(got, []string{"a/1 READY", "b/ UNAVAILABLE unloaded"}) {
+		t.Errorf("got %v", got)
+	}
+	two := explicit("127.0.0.3:" + port)
+	dns.set("127.0.0.2", "127.0.0.3")
+	eventually(t, "it serves what its peer does", func() bool { return len(two.Registry.Index(true)) == 1 })
+	if got, want := len(two.Registry.Index(false)), len(one.Registry.Index(false)); got != want {
+		t.Errorf("it knows %d versions, its peer %d", got, want)
+	}
+}

@@ -78,13 +78,13 @@ func TestLoadRefuses(t *testing.T) {
 		name, config, labels string
 		want                 []string // every text in the message
 	}{
-		{"999 labels", threeClasses, "ant\nbee\n", []string{`"labels.txt" has 2 labels`, `input "logits" has 3 classes`}},
-		{"1001 labels", threeClasses, "background\n" + threeLabels, []string{"has 4 labels", "3 classes", `"labels_offset" to "1"`}},
+		{"REP-09 999 labels", threeClasses, "ant\nbee\n", []string{`"labels.txt" has 2 labels`, `input "logits" has 3 classes`}},
+		{"REP-09 1001 labels", threeClasses, "background\n" + threeLabels, []string{"has 4 labels", "3 classes", `"labels_offset" to "1"`}},
 		{"offset too great", with("labels_offset", "1"), threeLabels, []string{"has 3 labels", "3 classes", "labels_offset is 1"}},
 		{"offset negative", with("labels_offset", "-1"), threeLabels, []string{`parameter "labels_offset"`, "-1"}},
 		{"no labels at all", threeClasses, "", []string{"has 0 labels", "3 classes"}},
-		{"labels file absent", what("labels.txt", "names.txt"), threeLabels, []string{`output "LABEL"`, `label_filename "names.txt" can't be opened`}},
-		{"labels file not named", what(`label_filename: "labels.txt"`, ""), threeLabels, []string{`output "LABEL"`, "needs a label_filename"}},
+		{"REP-09 labels file absent", what("labels.txt", "names.txt"), threeLabels, []string{`output "LABEL"`, `label_filename "names.txt" can't be opened`}},
+		{"REP-09 labels file not named", what(`label_filename: "labels.txt"`, ""), threeLabels, []string{`output "LABEL"`, "needs a label_filename"}},
 		{"activation", with("activation", "softmaks"), threeLabels, []string{`parameter "activation"`, "softmax, sigmoid, none", `did you mean "softmax"`}},
 		{"unknown parameter", with("activtion", "none"), threeLabels, []string{`unknown parameter "activtion"`, `did you mean "activation"`}},
 		{"top_k is 0", with("top_k", "0"), threeLabels, []string{`parameter "top_k"`, "from 1 to 3"}},

@@ -40,7 +40,7 @@ func TestInfer(t *testing.T) {
 			[]string{"LABEL BYTES [2,2] cat ant ant cat", "SCORE FP32 [2,2] 1 0 0.5 0.5", "CLASS INT32 [2,2] 2 0 0 2"},
 		},
 		{
-			"sigmoid, other labels", threeClasses + ` parameters [ { key: "activation" value { string_value: "sigmoid" } } ]`, "\ufeffx:1\r\ny, z\r\nÄ\r\n\r\n", request(nan, 0, 60),
+			"REP-09 sigmoid, other labels", threeClasses + ` parameters [ { key: "activation" value { string_value: "sigmoid" } } ]`, "\ufeffx:1\r\ny, z\r\nÄ\r\n\r\n", request(nan, 0, 60),
 			[]string{"LABEL BYTES [1,2] Ä y, z", "SCORE FP32 [1,2] 1 0.5", "CLASS INT32 [1,2] 2 1"},
 		},
 		{
@@ -48,7 +48,7 @@ func TestInfer(t *testing.T) {
 			[]string{"LABEL BYTES [1,2] cat bee", "SCORE FP32 [1,2] +Inf -Inf", "CLASS INT32 [1,2] 2 1"},
 		},
 		{
-			"labels offset", threeClasses + ` parameters [ { key: "labels_offset" value { string_value: "1" } } ]`, "background\n" + threeLabels, request(0, 90, 0),
+			"REP-09 labels offset", threeClasses + ` parameters [ { key: "labels_offset" value { string_value: "1" } } ]`, "background\n" + threeLabels, request(0, 90, 0),
 			[]string{"LABEL BYTES [1,2] bee ant", "SCORE FP32 [1,2] 1 8.194e-40", "CLASS INT32 [1,2] 1 0"},
 		},
 		{
@@ -108,7 +108,7 @@ func TestTopKOfTheRequest(t *testing.T) {
 	}{
 		{"one", oip.Int64(1), "CLASS INT32 [1,1] 2", 0},
 		{"unsigned", &inference.InferParameter{ParameterChoice: &inference.InferParameter_Uint64Param{Uint64Param: 1}}, "CLASS INT32 [1,1] 2", 0},
-		{"zero", oip.Int64(0), `parameter "top_k" is 0, must be 1 or more`, failure.Invalid},
+		{"REP-09 zero", oip.Int64(0), `parameter "top_k" is 0, must be 1 or more`, failure.Invalid},
 		{"negative", oip.Int64(-5), `parameter "top_k" is -5, must be 1 or more`, failure.Invalid},
 		{"text", oip.String("3"), `parameter "top_k" must be a whole number`, failure.Invalid},
 		{"over the limit", oip.Int64(math.MaxInt64), `parameter "top_k" asks for 3 classes, the server allows 2`, failure.TooLarge},

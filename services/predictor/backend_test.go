@@ -17,6 +17,7 @@ import (
 	"triptych/proto/inference"
 	predictor "triptych/services/predictor"
 	"triptych/services/predictor/engine"
+	"triptych/services/predictor/batcher"
 	"triptych/shared/failure"
 	"triptych/shared/modelconfig"
 	"triptych/shared/modelserver"
@@ -113,7 +114,10 @@ func TestBatchedAnswersAreTheSingleAnswers(t *testing.T) {
 	b, _ := backend(t)
 	for _, version := range []int64{1, 2} {
 		t.Run("version "+strconv.FormatInt(version, 10), func(t *testing.T) {
-			model := load(t, b, sample(t, version))
+			spec := sample(t, version)
+			// By its own policy it would not batch on a CPU, where that does not pay.
+			spec.Config.Parameters = map[string]*inference.ModelParameter{batcher.PolicyParameter: {StringValue: string(batcher.Triton)}}
+			model := load(t, b, spec)
 			const callers = 64
 			var alone [callers][]float32
 			for i := range callers {

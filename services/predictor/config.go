@@ -19,6 +19,10 @@ type Config struct {
 	// Device is where models run: auto, cpu, cuda[:N] or tensorrt[:N]. Auto is
 	// a GPU when one works, else the CPU.
 	Device string
+	// DeviceFallback is what becomes of a model when a GPU that was asked for does
+	// not work: error fails its load, cpu runs it on the CPU and says so. Empty is
+	// error. A model's device_fallback goes before it.
+	DeviceFallback string
 	// Library is the path of the ONNX Runtime library; empty looks for it.
 	Library string
 	// MaxQueueSize is the most requests that wait for one version of a model
@@ -31,28 +35,37 @@ type Config struct {
 	// StallTimeout is how long a batch may run before the service says that it no
 	// longer lives.
 	StallTimeout time.Duration
+	// DisableAutoComplete leaves configurations as they are written.
+	DisableAutoComplete bool
 }
 
 var _ config.Section = (*Config)(nil)
 
 // DefaultConfig works on any machine.
 func DefaultConfig() Config {
-	return Config{Device: engine.Auto, MaxQueueSize: 1024, StallTimeout: 2 * time.Minute}
+	return Config{Device: engine.Auto, DeviceFallback: engine.FallbackError, MaxQueueSize: 1024, StallTimeout: 2 * time.Minute}
 }
 
 // RegisterFlags implements config.Section.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&c.Device, "device", c.Device, "Where models run: auto, cpu, cuda[:N], tensorrt[:N]. A GPU that is asked for and missing is an error.")
+	fs.StringVar(&c.Device, "device", c.Device, "Where models run: auto, cpu, cuda[:N], tensorrt[:N]; without N, on every GPU. See --device-fallback.")
+	fs.StringVar(&c.DeviceFallback, "device-fallback", c.DeviceFallback, "What to do when a GPU that was asked for does not work: error, or cpu, which index, metadata and metrics then tell.")
 	fs.StringVar(&c.Library, "onnxruntime", c.Library, "Path of libonnxruntime.so, 1.24 or newer. Without one, the cache of \"make setup\" is looked into, then /usr/lib and /usr/local/lib.")
 	fs.IntVar(&c.MaxQueueSize, "max-queue-size", c.MaxQueueSize, "Most requests that wait for one version of a model whose queue policy sets no bound.")
 	fs.IntVar(&c.IntraOpThreads, "intra-op-threads", c.IntraOpThreads, "Threads of one operator of a model. With 0, the model's instances share the cores.")
 	fs.DurationVar(&c.StallTimeout, "stall-timeout", c.StallTimeout, "How long a batch may run before /livez says that the service hangs.")
+	fs.BoolVar(&c.DisableAutoComplete, "disable-auto-complete-config", c.DisableAutoComplete, "Fill in nothing that a configuration leaves out: it must say the inputs and outputs itself.")
 }
 
 // Validate implements config.Section.
 func (c *Config) Validate() error {
 	if _, err := engine.ParseDevice(c.Device); err != nil {
 		return config.Wrong("device", "is wrong: %s", failure.Message(err))
+	}
+	switch c.DeviceFallback {
+	case "", engine.FallbackError, engine.FallbackCPU:
+	default:
+		return config.Wrong("device-fallback", "is %q, must be error or cpu", c.DeviceFallback)
 	}
 	if c.MaxQueueSize < 1 {
 		return config.Wrong("max-queue-size", "is %d, must be 1 or more", c.MaxQueueSize)

@@ -17,8 +17,10 @@ func TestConfigNamesTheFlag(t *testing.T) {
 		want string
 	}{
 		"defaults": {nil, ""},
-		"all":      {[]string{"--device", "cuda:1", "--onnxruntime", "/x.so", "--max-queue-size", "5", "--intra-op-threads", "2"}, ""},
+		"all":      {[]string{"--device", "cuda:1", "--onnxruntime", "/x.so", "--max-queue-size", "5", "--intra-op-threads", "2", "--disable-auto-complete-config"}, ""},
 		"device":   {[]string{"--device", "gpu"}, `--device is wrong: "gpu" is no device`},
+		"fallback": {[]string{"--device-fallback", "gpu"}, `--device-fallback is "gpu", must be error or cpu`},
+		"to a CPU": {[]string{"--device-fallback", "cpu"}, ""},
 		"queue":    {[]string{"--max-queue-size", "0"}, "--max-queue-size is 0, must be 1 or more"},
 		"stall":    {[]string{"--stall-timeout", "0s"}, "--stall-timeout is 0s, must be more than 0"},
 		"threads":  {[]string{"--intra-op-threads", "-1"}, "--intra-op-threads is -1, must be"},

@@ -40,9 +40,14 @@ func (m *model) InferTimed(ctx context.Context, req *inference.ModelInferRequest
 	return m.batcher.Do(ctx, req)
 }
 
-// WarmUp runs the configuration's model_warmup.
+// WarmUp runs the configuration's model_warmup and a batch of each size, from
+// which the batcher has its first idea of what a batch takes.
 func (m *model) WarmUp(ctx context.Context) error {
-	return m.session.WarmUp(ctx, m.spec.Config, m.spec.Directory)
+	measured, err := m.session.WarmUp(ctx, m.spec.Config, m.spec.Directory)
+	for _, size := range measured {
+		m.batcher.Learn(size.Rows, size.Took)
+	}
+	return err
 }
 
 // Properties tell what runs the model.

@@ -1,6 +1,7 @@
 package modelconfig
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,7 +42,7 @@ var fileBackends = []struct{ file, backend string }{
 
 // FillBackend sets the backend and the platform that a configuration leaves out,
 // by Triton's rules: from the platform, the default file's name, the newest
-// version's file, the ending of the model's name. An ensemble's backend stays
+// version's file (of those that have one), the ending of the model's name. An ensemble's backend stays
 // empty, as Triton wants it.
 func (d *Document) FillBackend(directory string) error {
 	c := d.Config
@@ -54,7 +55,7 @@ func (d *Document) FillBackend(directory string) error {
 	case c.GetBackend() != "" && known && byPlatform != c.GetBackend():
 		return d.failf([]place{{"backend", 0}}, "backend %q does not go with platform %q", c.GetBackend(), c.GetPlatform())
 	case c.GetBackend() == "" && c.GetPlatform() != "" && !known:
-		return d.failf([]place{{"platform", 0}}, "unknown platform %q", c.GetPlatform())
+		return d.failf([]place{{"platform", 0}}, "unknown platform %q%s", c.GetPlatform(), suggestion(c.GetPlatform(), slices.Sorted(maps.Keys(platformBackends))))
 	case c.GetBackend() == "":
 		c.Backend = guess(c, directory, byPlatform)
 	}
@@ -76,10 +77,11 @@ func guess(c *inference.ModelConfig, directory, byPlatform string) string {
 			return f.backend
 		}
 	}
-	if versions, err := Versions(directory); err == nil && len(versions) > 0 {
-		newest := strconv.FormatInt(versions[len(versions)-1], 10)
+	// The newest version may be half a copy: it must not hide what the others are.
+	versions, _ := Versions(directory)
+	for _, v := range slices.Backward(versions) {
 		for _, f := range fileBackends {
-			if _, err := os.Stat(filepath.Join(directory, newest, f.file)); err == nil {
+			if _, err := os.Stat(filepath.Join(directory, strconv.FormatInt(v, 10), f.file)); err == nil {
 				return f.backend
 			}
 		}
@@ -118,6 +120,21 @@ func Versions(directory string) ([]int64, error) {
 	}
 	slices.Sort(versions)
 	return versions, nil
+}
+
+// Strays are the folders in a model's directory whose names are no versions,
+// sorted: neither hidden ones nor those that Triton has a use for.
+func Strays(directory string) []string {
+	entries, _ := os.ReadDir(directory)
+	var strays []string
+	for _, e := range entries {
+		_, isVersion := ParseVersion(e.Name())
+		useful := slices.Contains([]string{"warmup", "configs", "initial_state"}, e.Name())
+		if info, err := os.Stat(filepath.Join(directory, e.Name())); err == nil && info.IsDir() && !isVersion && !useful && e.Name()[0] != '.' {
+			strays = append(strays, e.Name())
+		}
+	}
+	return strays
 }
 
 // ParseVersion reads a version's number as it stands in a folder's name or in a

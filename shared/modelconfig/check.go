@@ -1,13 +1,13 @@
 package modelconfig
 
 import (
+	"bytes"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"triptych/proto/inference"
-	"triptych/shared/failure"
 )
 
 // Document is a configuration and the text that it came from, so that what is
@@ -20,7 +20,7 @@ type Document struct {
 // NewDocument joins a configuration with its text; text is nil when there is
 // none.
 func NewDocument(file string, text []byte, cfg *inference.ModelConfig) *Document {
-	return &Document{Config: cfg, where: newLocator(file, text)}
+	return &Document{Config: cfg, where: newLocator(file, bytes.TrimPrefix(text, []byte(byteOrderMark)))}
 }
 
 func (d *Document) failf(path []place, format string, args ...any) error {
@@ -43,26 +43,6 @@ func (d *Document) Check() error {
 	return nil
 }
 
-func (d *Document) checkUnsupported() error {
-	c := d.Config
-	var unsupported string
-	switch {
-	case c.GetSequenceBatching() != nil:
-		unsupported = "sequence_batching"
-	case c.GetModelTransactionPolicy().GetDecoupled():
-		unsupported = "model_transaction_policy"
-	case len(c.GetBatchInput()) > 0:
-		unsupported = "batch_input"
-	case len(c.GetBatchOutput()) > 0:
-		unsupported = "batch_output"
-	case len(c.GetModelRepositoryAgents().GetAgents()) > 0:
-		unsupported = "model_repository_agents"
-	default:
-		return nil
-	}
-	return failure.New(failure.Unsupported, "%s: %s is not supported", d.where.at(place{unsupported, 0}), unsupported)
-}
-
 func (d *Document) checkInputs() error {
 	names := make(map[string]bool, len(d.Config.GetInput()))
 	for i, in := range d.Config.GetInput() {
@@ -72,10 +52,13 @@ func (d *Document) checkInputs() error {
 			return err
 		}
 		if in.GetFormat() != inference.ModelInput_FORMAT_NONE && len(in.GetDims()) != 3 {
-			return d.failf([]place{here, {"format", 0}}, "input %q has the format %s, which needs 3 dims, but has %d", in.GetName(), in.GetFormat(), len(in.GetDims()))
+			return d.failf([]place{here, {"format", 0}}, "input %q has the format %s, which needs 3 dims, but has %d%s", in.GetName(), in.GetFormat(), len(in.GetDims()), batchHint(len(in.GetDims()) == 4))
 		}
 		if in.GetAllowRaggedBatch() {
-			return failure.New(failure.Unsupported, "%s: allow_ragged_batch is not supported", d.where.at(here, place{"allow_ragged_batch", 0}))
+			return d.unsupported("allow_ragged_batch", here, place{"allow_ragged_batch", 0})
+		}
+		if err := d.checkPlain(here, in); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -86,6 +69,9 @@ func (d *Document) checkOutputs() error {
 	for i, out := range d.Config.GetOutput() {
 		t := tensor{out.GetName(), out.GetDataType(), out.GetDims(), out.GetReshape()}
 		if err := d.checkTensor(place{"output", i}, t, names); err != nil {
+			return err
+		}
+		if err := d.checkPlain(place{"output", i}, out); err != nil {
 			return err
 		}
 		if name := out.GetLabelFilename(); name != "" && !isLocal(name) {
@@ -166,6 +152,9 @@ func (d *Document) checkInstances() error {
 		here := place{"instance_group", i}
 		if g.GetCount() < 0 {
 			return d.failf([]place{here, {"count", 0}}, "instance_group has the count %d, must be 0 or more", g.GetCount())
+		}
+		if err := d.checkGroup(here, g); err != nil {
+			return err
 		}
 		cpu := g.GetKind() == inference.ModelInstanceGroup_KIND_CPU || g.GetKind() == inference.ModelInstanceGroup_KIND_MODEL
 		if cpu && len(g.GetGpus()) > 0 {

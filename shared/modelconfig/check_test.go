@@ -42,6 +42,9 @@ func TestCheckTensors(t *testing.T) {
 		"empty dims":        {"output { name: \"y\" data_type: TYPE_FP32 dims: [ ] }", `config.pbtxt:1:41: output "y" has no dims`},
 		"dim 0":             {"output { name: \"y\" data_type: TYPE_FP32\n dims: [ 3, 0 ] }", `config.pbtxt:2:2: output "y" has the dim 0, must be 1 or more, or -1 for any`},
 		"dim -2":            {"input { name: \"x\" data_type: TYPE_FP32 dims: 3\ndims: -2 }", `config.pbtxt:2:1: input "x" has the dim -2, must be 1 or more, or -1 for any`},
+		"format, 4 dims":    {"input { name: \"x\" data_type: TYPE_FP32 dims: [ 1, 3, 8, 8 ] format: FORMAT_NCHW }", `config.pbtxt:1:61: input "x" has the format FORMAT_NCHW, which needs 3 dims, but has 4: dims never hold the batch dimension`},
+		"file above":        {"\ndefault_model_filename: \"../m.onnx\"", `config.pbtxt:2:1: default_model_filename "../m.onnx" leaves the version's directory`},
+		"file by GPU above": {"cc_model_filenames { key: \"8.0\" value: \"/m.onnx\" }", `config.pbtxt:1:1: cc_model_filenames "/m.onnx" leaves the version's directory`},
 		"format":            {"input { name: \"x\" data_type: TYPE_FP32 dims: 3 format: FORMAT_NCHW }", `config.pbtxt:1:48: input "x" has the format FORMAT_NCHW, which needs 3 dims, but has 1`},
 		"label file above": {
 			"output { name: \"y\" data_type: TYPE_FP32 dims: 3\n  # names\n  label_filename: \"../labels.txt\" }",
@@ -72,8 +75,15 @@ func TestCheckUnsupported(t *testing.T) {
 		"batch_input { }":                                    "config.pbtxt:1:1: batch_input is not supported",
 		" batch_output [ { } ]":                              "config.pbtxt:1:17: batch_output is not supported",
 		"model_repository_agents { agents { name: \"x\" } }": "config.pbtxt:1:1: model_repository_agents is not supported",
-		"input { name: \"x\" data_type: TYPE_FP32 dims: 1\nallow_ragged_batch: true }": "config.pbtxt:2:1: allow_ragged_batch is not supported",
-		"model_transaction_policy { decoupled: false }":                                "",
+		"input { name: \"x\" data_type: TYPE_FP32 dims: 1\nallow_ragged_batch: true }":            "config.pbtxt:2:1: allow_ragged_batch is not supported",
+		"model_operations { op_library_filename: \"ops.so\" }":                                    "config.pbtxt:1:1: model_operations is not supported",
+		"instance_group {\n rate_limiter { resources { name: \"r\" count: 1 } } }":                "config.pbtxt:2:17: rate_limiter with resources is not supported",
+		"instance_group { secondary_devices { device_id: 0 } }":                                   "config.pbtxt:1:18: secondary_devices is not supported",
+		"input { name: \"x\" data_type: TYPE_FP32 dims: 1\n is_shape_tensor: true }":              "config.pbtxt:2:2: is_shape_tensor is not supported",
+		"output { name: \"x\" data_type: TYPE_FP32 dims: 1\n is_non_linear_format_io: true }":     "config.pbtxt:2:2: is_non_linear_format_io is not supported",
+		"parameters { key: \"a\" }\nparameters { key: \"TRITON_BATCH_STRATEGY_PATH\" value { } }": "config.pbtxt:2:1: the parameter TRITON_BATCH_STRATEGY_PATH is not supported",
+		"instance_group { rate_limiter { priority: 2 } profile: \"0\" host_policy: \"numa\" }":    "",
+		"model_transaction_policy { decoupled: false }":                                           "",
 	} {
 		wantFailure(t, checkText(t, text), failure.Unsupported, message)
 	}
@@ -105,6 +115,8 @@ func TestCheckBatching(t *testing.T) {
 		},
 		"order and delay without a time": {"preserve_ordering: true default_queue_policy { timeout_action: DELAY }", ""},
 	}
+	wantFailure(t, checkText(t, "max_batch_size: 0\n dynamic_batching { }"), failure.Invalid, // REP-06
+		"config.pbtxt:2:2: dynamic_batching needs a max_batch_size of 1 or more, but it is 0: give one, or leave dynamic_batching out")
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			wantFailure(t, checkText(t, good+"dynamic_batching { "+tt.batching+" }"), failure.Invalid, tt.message)

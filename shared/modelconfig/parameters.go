@@ -11,10 +11,6 @@ import (
 	"triptych/shared/failure"
 )
 
-// common are the keys that are not a backend's own: the model server's and the
-// batcher's.
-var common = []string{"batch_policy", "batch_split"}
-
 // Parameters reads the free-form `parameters` of a configuration with types and
 // defaults. It remembers the first fault and every key that was asked for, so
 // that Err can also name a key that nobody reads. Not for concurrent use.
@@ -27,7 +23,7 @@ type Parameters struct {
 
 // NewParameters starts to read the parameters of cfg.
 func NewParameters(cfg *inference.ModelConfig) *Parameters {
-	return &Parameters{model: cfg.GetName(), values: cfg.GetParameters(), known: slices.Clone(common)}
+	return &Parameters{model: cfg.GetName(), values: cfg.GetParameters(), known: slices.Clone(serverParameters)}
 }
 
 // Err is the first value that could not be read, or else the first key that was
@@ -38,7 +34,7 @@ func (p *Parameters) Err() error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.values)) {
 		if !slices.Contains(p.known, key) {
-			return failure.New(failure.Invalid, "model %q: unknown parameter %q%s", p.model, key, suggestion(key, p.known))
+			return &blamed{error: failure.New(failure.Invalid, "model %q: unknown parameter %q%s", p.model, key, suggestion(key, p.known)), parameter: key}
 		}
 	}
 	return nil
@@ -48,7 +44,7 @@ func (p *Parameters) Err() error {
 // one value. The first fault stays.
 func (p *Parameters) Fail(key, format string, args ...any) {
 	if p.err == nil {
-		p.err = failure.Prefix("model "+strconv.Quote(p.model)+": parameter "+strconv.Quote(key), failure.New(failure.Invalid, format, args...))
+		p.err = &blamed{error: failure.Prefix("model "+strconv.Quote(p.model)+": parameter "+strconv.Quote(key), failure.New(failure.Invalid, format, args...)), parameter: key}
 	}
 }
 

@@ -4,6 +4,7 @@
 package modelconfig
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
 
 	"triptych/proto/inference"
 	"triptych/shared/failure"
@@ -22,9 +24,13 @@ import (
 // Filename is the name of the configuration in a model's directory.
 const Filename = "config.pbtxt"
 
+// byteOrderMark begins the files of some editors. Triton steps over it too.
+const byteOrderMark = "\uFEFF"
+
 // ParseText reads the protobuf text format. An error is Invalid and begins with
 // "file:line:column: ".
 func ParseText(file string, data []byte) (*inference.ModelConfig, error) {
+	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
 	cfg := &inference.ModelConfig{}
 	if err := prototext.Unmarshal(data, cfg); err != nil {
 		return nil, textError(file, data, err)
@@ -56,7 +62,7 @@ func textError(file string, data []byte, err error) error {
 }
 
 // ParseJSON reads the JSON form that Triton's load API takes: snake_case names,
-// unknown fields refused.
+// enums in any case, unknown fields refused.
 func ParseJSON(source string, data []byte) (*inference.ModelConfig, error) {
 	var syntax *json.SyntaxError
 	if err := json.Unmarshal(data, &json.RawMessage{}); errors.As(err, &syntax) {
@@ -64,10 +70,18 @@ func ParseJSON(source string, data []byte) (*inference.ModelConfig, error) {
 		return nil, failure.Wrap(err, failure.Invalid, "%s:%d:%d: %s", source, line, column, syntax.Error())
 	}
 	cfg := &inference.ModelConfig{}
-	if err := protojson.Unmarshal(data, cfg); err != nil {
-		return nil, textError(source, data, err)
+	err := protojson.Unmarshal(data, cfg)
+	if err == nil {
+		return cfg, nil
 	}
-	return cfg, nil
+	// Triton takes the names of enums in any case; protojson does not.
+	if upper, ok := upperEnums(data); ok {
+		proto.Reset(cfg)
+		if protojson.Unmarshal(upper, cfg) == nil {
+			return cfg, nil
+		}
+	}
+	return nil, textError(source, data, err)
 }
 
 // position is the line and column, both from 1, of a byte offset. Columns are

@@ -38,6 +38,8 @@ func TestParseText(t *testing.T) {
 		want *inference.ModelConfig
 	}{
 		"empty":               {"", &inference.ModelConfig{}},
+		"byte order mark":     {"\uFEFFname: \"a\"", &inference.ModelConfig{Name: "a"}},
+		"CR LF":               {"name: \"a\" # b\r\nmax_batch_size:\r\n4\r\n", &inference.ModelConfig{Name: "a", MaxBatchSize: 4}},
 		"comments":            {"# all\nname: \"a\" # \"b\"\n#end", &inference.ModelConfig{Name: "a"}},
 		"list of messages":    {`input [ { name: "x" data_type: TYPE_FP32 dims: [1, -1] }, { name: "y" data_type: TYPE_STRING dims: [ 2 ] } ]`, two},
 		"given twice":         {`input { name: "x" data_type: TYPE_FP32 dims: 1 dims: -1 } input { name: "y" data_type: TYPE_STRING dims: 2 }`, two},
@@ -75,6 +77,7 @@ func TestParseTextRefuses(t *testing.T) {
 	tests := map[string]struct{ text, message string }{
 		"unknown field":        {"name: \"a\"\n  max_batchsize: 4", `m/config.pbtxt:2:3: unknown field: max_batchsize, did you mean "max_batch_size"?`},
 		"unknown in a message": {"input [\n { nam: \"x\" } ]", `m/config.pbtxt:2:4: unknown field: nam, did you mean "name"?`},
+		"a name of others":     {"input { dim: 3 }", `m/config.pbtxt:1:9: unknown field: dim, did you mean "dims"?`},
 		"nothing like it":      {"zzzzzzzzzzzz: 1", "m/config.pbtxt:1:1: unknown field: zzzzzzzzzzzz"},
 		"after wide letters":   {"name: \"üü\" nam: 1", `m/config.pbtxt:1:12: unknown field: nam, did you mean "name"?`},
 		"singular twice":       {"name: \"a\"\nname: \"b\"", `m/config.pbtxt:2:1: non-repeated field "name" is repeated`},

@@ -42,6 +42,9 @@ func readFile(file, shown string) ([]byte, error) {
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Lstat(file); err == nil { // not "no configuration": one is meant to be there
+			return nil, failure.New(failure.Invalid, "%s is a link to a file that is not there", shown)
+		}
 		return nil, nil
 	case err != nil:
 		return nil, failure.Wrap(err, failure.Invalid, "%s can't be read", shown)

@@ -57,6 +57,8 @@ func TestReadNames(t *testing.T) {
 	}
 	_, err = modelconfig.Read(folder(t, "resnet", "", "config.pbtxt/"))
 	wantFailure(t, err, failure.Invalid, "resnet/config.pbtxt is not a file")
+	_, err = modelconfig.Read(folder(t, "resnet", "", "config.pbtxt->..data/config.pbtxt", "1/model.onnx"))
+	wantFailure(t, err, failure.Invalid, "resnet/config.pbtxt is a link to a file that is not there")
 	_, err = modelconfig.Read(folder(t, "resnet", strings.Repeat("#", 4<<20+1)))
 	wantFailure(t, err, failure.Invalid, "resnet/config.pbtxt has 4194305 bytes, at most 4194304 are read")
 	_, err = modelconfig.Read(folder(t, "resnet", "nam: 1"))
@@ -82,6 +84,8 @@ func TestFillBackend(t *testing.T) {
 		"python":              {"m", ``, []string{"1/model.py"}, "python", "", ""},
 		"folder as a file":    {"m", ``, []string{"1/model.onnx/"}, "onnxruntime", "onnxruntime_onnx", ""},
 		"newest version":      {"m", ``, []string{"9/model.pt", "10/model.onnx"}, "onnxruntime", "onnxruntime_onnx", ""},
+		"an empty version":    {"m", ``, []string{"9/model.onnx", "10/", "11/weights.bin"}, "onnxruntime", "onnxruntime_onnx", ""},
+		"a platform misspelt": {"m", `platform: "onnxruntime"`, nil, "", "", `m/config.pbtxt:1:1: unknown platform "onnxruntime", did you mean "onnxruntime_onnx"?`},
 		"several files":       {"m", ``, []string{"1/model.py", "1/model.onnx", "1/model.pt"}, "onnxruntime", "onnxruntime_onnx", ""},
 		"ending of the name":  {"m.custom", ``, nil, "custom", "", ""},
 		"file before ending":  {"m.custom", ``, []string{"1/model.onnx"}, "onnxruntime", "onnxruntime_onnx", ""},
@@ -112,6 +116,9 @@ func TestVersions(t *testing.T) {
 	got, err := modelconfig.Versions(dir)
 	if want := []int64{2, 9, 10, 11}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+	if got, want := modelconfig.Strays(dir), []string{"+3", "-1", "0", "01", "1.bak", "1e3", "99999999999999999999", "latest", "real", "v2"}; !slices.Equal(got, want) {
+		t.Errorf("strays %q, want %q", got, want)
 	}
 	if _, err := modelconfig.Versions(filepath.Join(dir, "absent")); !os.IsNotExist(err) {
 		t.Errorf("a folder that is not there: %v", err)

@@ -17,6 +17,9 @@ func (d *Document) checkScheduling() error {
 		return nil
 	}
 	here := place{"dynamic_batching", 0}
+	if d.Config.GetMaxBatchSize() == 0 {
+		return d.failf([]place{here}, "dynamic_batching needs a max_batch_size of 1 or more, but it is 0: give one, or leave dynamic_batching out")
+	}
 	for i, size := range b.GetPreferredBatchSize() {
 		if size < 1 || size > d.Config.GetMaxBatchSize() {
 			return d.failf([]place{here, {"preferred_batch_size", i}}, "preferred_batch_size %d must be from 1 to max_batch_size, which is %d", size, d.Config.GetMaxBatchSize())

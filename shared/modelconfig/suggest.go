@@ -14,7 +14,8 @@ import (
 func suggestion(word string, candidates []string) string {
 	best, distance := "", len(word)/2+1
 	for _, c := range candidates {
-		if d := editDistance(word, c); d < distance {
+		// A field of another message may have the very name.
+		if d := editDistance(word, c); d > 0 && d < distance {
 			best, distance = c, d
 		}
 	}

@@ -12,16 +12,16 @@ import (
 // by itself, whatever it leans on (life).
 type statusOf func(v *version) (State, string)
 
-// find picks a version: the one asked for, or the newest that is ready. A nil
+// find picks a version: the one asked for, by its number or its label, or the newest that is ready. A nil
 // model is one that nobody knows.
 func (m *model) find(name, number string, status statusOf) (*version, error) {
 	if m == nil {
 		return nil, failure.New(failure.NotFound, "unknown model %s", failure.Quote(name))
 	}
 	if number != "" {
-		n, ok := modelconfig.ParseVersion(number)
-		if !ok {
-			return nil, failure.New(failure.Invalid, "version %s of model %q is not a whole number above 0", failure.Quote(number), name)
+		n, err := m.resolve(name, number)
+		if err != nil {
+			return nil, err
 		}
 		if v := m.versions[n]; v != nil {
 			return v, nil
@@ -40,6 +40,20 @@ func (m *model) find(name, number string, status statusOf) (*version, error) {
 		}
 	}
 	return nil, failure.New(failure.Unavailable, "model %q is not ready: %s", name, why)
+}
+
+// resolve reads a version as callers write it: a number or a label.
+func (m *model) resolve(name, version string) (int64, error) {
+	if n, ok := modelconfig.ParseVersion(version); ok {
+		return n, nil
+	}
+	if n := m.labels[version]; n != 0 {
+		return n, nil
+	}
+	if modelconfig.IsLabel(version) {
+		return 0, failure.New(failure.NotFound, "model %q has no version with the label %q", name, version)
+	}
+	return 0, failure.New(failure.Invalid, "version %s of model %q is not a whole number above 0", failure.Quote(version), name)
 }
 
 // because is why a version in a state that is not Ready can't serve.
@@ -82,5 +96,8 @@ func (r *Registry) Config(name, number string) (*inference.ModelConfig, error) {
 		return nil, err
 	}
 	defer v.release()
+	if m := r.get(name); m.version(v.number) == v {
+		return m.shown(v), nil
+	}
 	return v.config, nil // nobody changes it once it is loaded
 }

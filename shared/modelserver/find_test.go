@@ -76,7 +76,8 @@ func TestFind(t *testing.T) {
 		"leading zero":         {"m", "01", failure.Invalid, `version "01" of model "m" is not a whole number above 0`},
 		"zero":                 {"m", "0", failure.Invalid, `version "0" of model "m" is not a whole number above 0`},
 		"negative":             {"m", "-1", failure.Invalid, `version "-1" of model "m" is not a whole number above 0`},
-		"not a number":         {"m", "abc", failure.Invalid, `version "abc" of model "m" is not a whole number above 0`},
+		"not a number":         {"m", "Abc", failure.Invalid, `version "Abc" of model "m" is not a whole number above 0`},
+		"unknown label":        {"m", "abc", failure.NotFound, `model "m" has no version with the label "abc"`},
 		"too large":            {"m", "99999999999999999999", failure.Invalid, `version "99999999999999999999" of model "m" is not a whole number above 0`},
 		"failed version":       {"m", "3", failure.Unavailable, `model "m" version 3 is not ready: model.bin is truncated`},
 		"failed model":         {"bad", "", failure.Unavailable, `model "bad" is not ready: model.bin is truncated`},
@@ -214,7 +215,7 @@ func TestControl(t *testing.T) {
 	_, err := s.RepositoryModelLoad(t.Context(), &inference.RepositoryModelLoadRequest{
 		ModelName: "m", Parameters: map[string]*inference.ModelRepositoryParameter{"config": {}},
 	})
-	if failure.KindOf(err) != failure.Unsupported {
+	if failure.KindOf(err) != failure.Invalid {
 		t.Errorf("got %v", err)
 	}
 }

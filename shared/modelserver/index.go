@@ -51,7 +51,8 @@ func (r *Registry) Settled() bool {
 
 // Ready says why not everything that was promised can be served now; nil when
 // it can. What was unloaded on purpose is not promised, nor is a new version
-// that failed to load while others serve.
+// that failed to load while others serve, nor a model that was added since and has
+// not served yet.
 func (r *Registry) Ready() error {
 	if !r.Settled() {
 		return failure.New(failure.Unavailable, "models are loading")
@@ -65,6 +66,9 @@ func (r *Registry) Ready() error {
 }
 
 func (m *model) ready(name string) error {
+	if m.extra {
+		return nil
+	}
 	if len(m.versions) == 0 && m.reason != Unloaded {
 		return failure.New(failure.Unavailable, "model %q is not ready: %s", name, m.reason)
 	}

@@ -8,49 +8,24 @@ import (
 	"triptych/shared/modelconfig"
 )
 
-// LoadAll loads every model of the repository that has one of our backends.
-// Models that can't be loaded are kept with the reason; LoadAll fails only when
-// the repository can't be read or the context ends.
-func (r *Registry) LoadAll(ctx context.Context) error {
-	entries, err := r.repository.Scan()
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if err := failure.OfContext(ctx); err != nil {
-			return err
-		}
-		if e.Err != nil {
-			// The gateway's index shows why; four services need not all say it.
-			r.telemetry.Logger.Debug("model passed over", "model", e.Name, "error", e.Err)
-		}
-		if r.ours(e) {
-			// The reason is kept with the model and has been logged.
-			_ = r.load(ctx, ctx, e)
-		}
-	}
-	if err := failure.OfContext(ctx); err != nil {
-		return err
-	}
-	r.mu.Lock()
-	r.settled = true
-	r.mu.Unlock()
-	return nil
-}
-
-// Load loads a model by name, or loads it again. The old versions serve until
-// all new ones are up; when one fails the old ones stay. Loads wait for each
-// other. A load that has begun goes on when its caller has gone.
+// Load makes a model serve what the repository has. The old versions serve until
+// all new ones are up; when one fails the old ones stay. When nothing has changed
+// since, there is nothing to do; what failed is tried again. Loads of one model
+// wait for each other. A load that has begun goes on when its caller has gone.
 func (r *Registry) Load(ctx context.Context, name string) error {
 	e, err := r.repository.Find(name)
 	if err != nil {
 		return err
 	}
+	return r.loadByRequest(ctx, e)
+}
+
+func (r *Registry) loadByRequest(ctx context.Context, e Entry) error {
 	if e.Err != nil {
 		return e.Err
 	}
 	if !r.ours(e) {
-		return failure.New(failure.NotFound, "model %q has the backend %q, which is not served here", name, modelconfig.BackendOf(e.Document.Config))
+		return failure.New(failure.NotFound, "model %q has the backend %q, which is not served here", e.Name, modelconfig.BackendOf(e.Document.Config))
 	}
 	work, done := r.outlast(ctx)
 	defer done()
@@ -65,33 +40,19 @@ func (r *Registry) outlast(ctx context.Context) (work context.Context, done func
 	return work, func() { stop(); cancel() }
 }
 
-// begin waits for the turn to change the set of models; end gives it back.
-func (r *Registry) begin(ctx context.Context) (end func(), err error) {
-	select {
-	case r.turn <- struct{}{}:
-	default:
-		select {
-		case r.turn <- struct{}{}:
-		case <-ctx.Done():
-			return nil, failure.OfContext(ctx)
-		}
-	}
-	return func() { <-r.turn }, nil
-}
-
 // load loads under work; ctx bounds what is waited for beside it.
-func (r *Registry) load(ctx, work context.Context, e Entry) error {
-	end, err := r.begin(ctx)
+func (r *Registry) load(ctx, work context.Context, e Entry) (err error) {
+	turn, err := r.turns.begin(ctx, e.Name)
 	if err != nil {
 		return err
 	}
-	defer end()
-	if r.closed {
-		return failure.New(failure.Unavailable, "model %q can't be loaded: the server is stopping", e.Name)
-	}
+	defer turn.end()
+	work, done := turn.work(work)
+	defer done()
+	defer func() { r.outcomes.add(e.Name, err) }()
 	old := r.get(e.Name)
 	serving := old.serving()
-	fresh, err := r.prepare(e)
+	fresh, err := r.prepare(&e, old)
 	if err != nil {
 		r.refuse(e.Name, serving, err)
 		return err
@@ -99,10 +60,15 @@ func (r *Registry) load(ctx, work context.Context, e Entry) error {
 	if !serving {
 		r.put(e.Name, fresh) // nothing to protect: show it loading
 	}
-	err = r.loadVersions(work, e, fresh)
+	if err = r.loadVersions(work, e, fresh); err == nil {
+		err = r.gate(work, old, fresh)
+	}
 	if err != nil && serving {
 		r.put(e.Name, old.keeping(fresh))
-		return errors.Join(err, retire(ctx, fresh.sorted()))
+		return errors.Join(err, retire(ctx, fresh.beside(old)))
+	}
+	if err == nil {
+		fresh = fresh.promised()
 	}
 	r.put(e.Name, fresh)
 	r.replaced(ctx, old, fresh)
@@ -112,6 +78,9 @@ func (r *Registry) load(ctx, work context.Context, e Entry) error {
 func (r *Registry) loadVersions(ctx context.Context, e Entry, m *model) error {
 	var failed error
 	for _, v := range m.sorted() {
+		if v.inService() {
+			continue // kept: it is already what it should be
+		}
 		if err := r.loadVersion(ctx, e, v); err != nil {
 			failed = errors.Join(failed, err)
 		}
@@ -125,7 +94,7 @@ func (r *Registry) replaced(ctx context.Context, old, fresh *model) {
 	if old == nil {
 		return
 	}
-	if err := retire(ctx, old.sorted()); err != nil {
+	if err := retire(ctx, old.beside(fresh)); err != nil {
 		r.telemetry.Logger.Warn("an old version is not closed", "error", err)
 	}
 	for n, v := range old.versions {
@@ -138,18 +107,20 @@ func (r *Registry) replaced(ctx context.Context, old, fresh *model) {
 func (r *Registry) refuse(name string, serving bool, err error) {
 	r.telemetry.Logger.Error("model refused", "model", name, "error", err)
 	if !serving {
-		r.put(name, &model{reason: failure.Message(err)})
+		r.put(name, &model{reason: failure.Message(err), extra: r.extra(r.get(name))})
 	}
 }
 
 // Unload takes a model out of service; calls that run are finished first. When
-// the context ends before they are, the last of them closes the model.
+// the context ends before they are, the last of them closes the model. A load of
+// it that runs is given up.
 func (r *Registry) Unload(ctx context.Context, name string) error {
-	end, err := r.begin(ctx)
+	r.turns.giveUp(name, failure.New(failure.Conflict, "the load of model %s was given up: it was unloaded meanwhile", failure.Quote(name)))
+	turn, err := r.turns.begin(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer end()
+	defer turn.end()
 	m := r.get(name)
 	if m == nil {
 		return failure.New(failure.NotFound, "unknown model %s", failure.Quote(name))
@@ -159,6 +130,7 @@ func (r *Registry) Unload(ctx context.Context, name string) error {
 	for _, v := range m.versions {
 		r.metrics.forget(v)
 	}
+	r.outcomes.forget(name)
 	r.telemetry.Logger.Info("model unloaded", "model", name)
 	return err
 }
@@ -167,12 +139,9 @@ func (r *Registry) Unload(ctx context.Context, name string) error {
 // It may be called again.
 func (r *Registry) Close(ctx context.Context) error {
 	r.shut() // a load that runs under nobody's context ends
-	end, err := r.begin(ctx)
-	if err != nil {
+	if err := r.turns.close(ctx); err != nil {
 		return err
 	}
-	defer end()
-	r.closed = true
 	var all []*version
 	r.each(func(v *version) { all = append(all, v) })
 	defer r.generation.Add(1)

@@ -242,6 +242,7 @@ func TestLoadOutlivesItsCaller(t *testing.T) {
 		if diff := cmp.Diff([]string{"slow/1 READY"}, index(r)); diff != "" {
 			t.Error(diff)
 		}
+		servertest.Write(t, folder, map[string]string{"slow/1/model.bin": "another"})
 		ended := make(chan error, 1)
 		go func() { ended <- r.Load(t.Context(), "slow") }()
 		synctest.Wait()

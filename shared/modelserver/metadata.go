@@ -1,7 +1,10 @@
 package modelserver
 
 import (
+	"maps"
+
 	"triptych/proto/inference"
+	"triptych/shared/modelconfig"
 	"triptych/shared/oip"
 )
 
@@ -16,8 +19,16 @@ func (r *Registry) readyVersions(name string) []string {
 	return ready
 }
 
+// labels are the labels of a model's versions.
+func (r *Registry) labels(name string) map[string]int64 {
+	if m := r.get(name); m != nil {
+		return m.labels
+	}
+	return nil
+}
+
 // metadata describes a version that the caller holds.
-func (v *version) metadata(versions []string) *inference.ModelMetadataResponse {
+func (v *version) metadata(versions []string, labels map[string]int64) *inference.ModelMetadataResponse {
 	c := v.config
 	m := &inference.ModelMetadataResponse{Name: c.GetName(), Versions: versions, Platform: c.GetPlatform()}
 	if m.Platform == "" {
@@ -34,7 +45,13 @@ func (v *version) metadata(versions []string) *inference.ModelMetadataResponse {
 		})
 	}
 	if d, ok := v.model.(Describer); ok {
-		m.Properties = d.Properties()
+		m.Properties = maps.Clone(d.Properties())
+	}
+	if len(labels) > 0 {
+		if m.Properties == nil {
+			m.Properties = map[string]string{}
+		}
+		m.Properties[modelconfig.LabelsParameter] = modelconfig.FormatLabels(labels)
 	}
 	return m
 }

@@ -114,6 +114,9 @@ func TestStatistics(t *testing.T) {
 			}
 		}
 		// They begin anew with the next load, and are gone when it is unloaded.
+		if err := r.Unload(t.Context(), "m"); err != nil {
+			t.Fatal(err)
+		}
 		if err := r.Load(t.Context(), "m"); err != nil {
 			t.Fatal(err)
 		}
@@ -189,6 +192,8 @@ func TestMetrics(t *testing.T) {
 			`triptych_inference_request_duration_seconds{code="INVALID",model="m",version="4"} 1`,
 			`triptych_inference_request_duration_seconds{code="NOT_FOUND",model="unknown",version="unknown"} 50`,
 			`triptych_inference_request_duration_seconds{code="OK",model="m",version="4"} 4`,
+			`triptych_model_load_failed{model="m"} 0`,
+			`triptych_model_loads_total{model="m",outcome="ok"} 1`,
 			`triptych_model_ready{model="m",version="4"} 1`,
 		}
 		if diff := cmp.Diff(want, series(t, tel)); diff != "" {

@@ -89,6 +89,13 @@ type Describer interface {
 	Properties() map[string]string
 }
 
+// Remarker is a Model that serves, but not quite as it was asked to, such as on
+// another device. The repository index shows the remark with a ready version.
+type Remarker interface {
+	// Remark is empty when all is well. It does not change.
+	Remark() string
+}
+
 // PendingCounter is a Model with a queue.
 type PendingCounter interface {
 	// Pending is how many requests are accepted and not yet running.

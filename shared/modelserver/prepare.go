@@ -14,23 +14,61 @@ import (
 )
 
 // prepare makes the versions to load, each with its own copy of the
-// configuration.
-func (r *Registry) prepare(e Entry) (*model, error) {
-	there, err := versionsThere(e)
+// configuration. A version that serves and of which nothing has changed stays the
+// one that it is.
+func (r *Registry) prepare(e *Entry, old *model) (*model, error) {
+	if err := r.sight(e); err != nil {
+		return nil, err
+	}
+	there, err := versionsThere(*e)
 	if err != nil {
 		return nil, err
 	}
-	wanted := modelconfig.Wanted(e.Document.Config.GetVersionPolicy(), there)
+	cfg := e.Document.Config
+	wanted := modelconfig.Wanted(cfg.GetVersionPolicy(), there)
 	if len(wanted) == 0 {
 		return nil, failure.New(failure.Invalid, "the version_policy of model %q picks no version", e.Name)
 	}
-	m := &model{versions: make(map[int64]*version, len(wanted))}
+	labels, err := labelsOf(cfg, wanted)
+	if err != nil {
+		return nil, err
+	}
+	m := &model{versions: make(map[int64]*version, len(wanted)), config: cfg, labels: labels, extra: r.extra(old)}
 	for _, n := range wanted {
-		v := newVersion(n, proto.CloneOf(e.Document.Config), r.telemetry.Logger)
-		v.absent = !slices.Contains(there, n)
-		m.versions[n] = v
+		fresh := newVersion(n, proto.CloneOf(cfg), r.telemetry.Logger)
+		fresh.absent = !slices.Contains(there, n)
+		fresh.origin = origin{config: lasting(cfg), directory: e.Directory, files: e.files.of(n), scratch: e.scratch}
+		if v := old.version(n); !e.forced && v != nil && v.inService() && v.origin.same(fresh.origin) {
+			fresh = v
+		} else {
+			e.scratch.hold()
+		}
+		m.versions[n] = fresh
 	}
 	return m, nil
+}
+
+// sight notes what the model's folder looks like, so that a change is known for
+// one.
+func (r *Registry) sight(e *Entry) (err error) {
+	if e.files == nil {
+		if e.files, err = survey(e.Directory); err != nil {
+			return err
+		}
+	}
+	r.mu.Lock()
+	r.seen[e.Name] = e.files
+	r.mu.Unlock()
+	return nil
+}
+
+// extra tells whether the model that takes the place of old is one that nobody was
+// promised: it came, or comes back, while everything served.
+func (r *Registry) extra(old *model) bool {
+	if old == nil {
+		return r.Settled()
+	}
+	return old.extra
 }
 
 // versionsThere are the versions in a model's folder. A model without version
@@ -51,11 +89,15 @@ func versionsThere(e Entry) ([]int64, error) {
 func (r *Registry) loadVersion(ctx context.Context, e Entry, v *version) error {
 	start := time.Now()
 	backend := r.backends[modelconfig.BackendOf(v.config)]
-	m, err := loadModel(ctx, backend, e, v)
+	m, err := r.try(ctx, backend, e, v)
 	defer r.generation.Add(1)
 	if err != nil {
+		if why := context.Cause(ctx); failure.KindOf(why) == failure.Conflict {
+			err = why // a later operation took over
+		}
 		v.failed(failure.Message(err))
-		if failure.KindOf(err) == failure.Cancelled {
+		v.origin.scratch.release()
+		if ctx.Err() != nil || failure.KindOf(err) == failure.Cancelled {
 			v.logger.Info("loading given up")
 			return err
 		}
@@ -69,6 +111,23 @@ func (r *Registry) loadVersion(ctx context.Context, e Entry, v *version) error {
 	return nil
 }
 
+// try loads a version, again and again if it is to be.
+func (r *Registry) try(ctx context.Context, backend Backend, e Entry, v *version) (Model, error) {
+	leave, err := r.room(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	for left := r.policy.Retries; ; left-- {
+		m, err := loadModel(ctx, backend, e, v)
+		if err == nil || left <= 0 || v.absent || !pause(ctx, retryPause) {
+			return m, err
+		}
+		v.logger.Warn("model not loaded, trying again", "error", err)
+		v.config = proto.CloneOf(e.Document.Config)
+	}
+}
+
 func loadModel(ctx context.Context, backend Backend, e Entry, v *version) (Model, error) {
 	if v.absent {
 		return nil, failure.New(failure.Invalid, "version %d of model %q is not in its folder", v.number, v.name)
@@ -76,12 +135,28 @@ func loadModel(ctx context.Context, backend Backend, e Entry, v *version) (Model
 	spec := Spec{Config: v.config, Version: v.number, Directory: e.Directory}
 	m, err := runBackend(ctx, backend, spec, e.Document)
 	if err != nil {
-		return nil, err
+		return nil, e.Document.Point(err)
 	}
 	if err := warmUp(ctx, m); err != nil {
 		return nil, errors.Join(failure.Prefix("warm-up", err), closeModel(m))
 	}
+	if err := unchanged(e, v); err != nil {
+		return nil, errors.Join(err, closeModel(m))
+	}
 	return m, nil
+}
+
+// unchanged fails when files of the version changed while it was loaded: nobody
+// knows what was read.
+func unchanged(e Entry, v *version) error {
+	now, err := survey(e.Directory)
+	if err != nil {
+		return err
+	}
+	if file := v.origin.files.changed(now); file != "" {
+		return failure.New(failure.Conflict, "the files of model %q changed while it was loaded: %s", e.Name, file)
+	}
+	return nil
 }
 
 // runBackend turns a panic of a backend into an error: one bad model must not
@@ -94,6 +169,9 @@ func runBackend(ctx context.Context, backend Backend, spec Spec, d *modelconfig.
 		}
 	}
 	if err := d.Derive(spec.Config).Check(); err != nil {
+		return nil, err
+	}
+	if _, err := readGate(spec.Config); err != nil {
 		return nil, err
 	}
 	return backend.Load(ctx, spec)

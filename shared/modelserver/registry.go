@@ -18,18 +18,23 @@ type Registry struct {
 	backends   map[string]Backend
 	telemetry  *telemetry.Telemetry
 	metrics    *metrics
+	outcomes   *outcomes
 	responses  *responseStore
+	swaps      *swapMetrics
 	generation atomic.Uint64
 
-	turn   chan struct{} // held by the one who changes the set of models
-	closed bool          // guarded by turn
+	policy LoadPolicy
+	turns  *turns
+	loads  chan struct{} // has room for the loads that run at once
 	open   context.Context
 	shut   context.CancelFunc // ends open: the registry's own lifetime
 
 	mu      sync.RWMutex
 	models  map[string]*model
-	settled bool // the first load of everything is over
-	served  bool // everything that was promised has been ready at once
+	seen    map[string]tree // what each model's folder looked like when it was last acted on
+	named   map[string]bool // the models that are promised; nil for all that the repository has
+	settled bool            // the first load of everything is over
+	served  bool            // everything that was promised has been ready at once
 }
 
 // NewRegistry makes an empty registry for the models whose backends are given.
@@ -39,14 +44,22 @@ func NewRegistry(repository *Repository, tel *telemetry.Telemetry, backends ...B
 		telemetry:  tel,
 		backends:   make(map[string]Backend, len(backends)),
 		models:     map[string]*model{},
-		turn:       make(chan struct{}, 1),
+		seen:       map[string]tree{},
+		turns:      newTurns(),
 	}
+	r.SetLoadPolicy(LoadPolicy{})
 	r.open, r.shut = context.WithCancel(context.Background())
 	for _, b := range backends {
 		r.backends[b.Name()] = b
 	}
 	var err error
 	if r.responses, err = newResponseStore(DefaultResponseCacheBytes); err != nil {
+		return nil, err
+	}
+	if r.swaps, err = newSwapMetrics(tel.Registry); err != nil {
+		return nil, err
+	}
+	if r.outcomes, err = newOutcomes(tel.Registry); err != nil {
 		return nil, err
 	}
 	r.metrics, err = newMetrics(r, tel.Registry)
@@ -70,6 +83,14 @@ func (r *Registry) Has(name string) bool { return r.get(name) != nil }
 // Generation changes whenever a model is loaded, unloaded or refused. What a
 // Prober says is not counted.
 func (r *Registry) Generation() uint64 { return r.generation.Load() }
+
+// Promised tells whether a model of this name is one that was to be there from the
+// start.
+func (r *Registry) Promised(name string) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.named == nil || r.named[name]
+}
 
 func (r *Registry) get(name string) *model {
 	r.mu.RLock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -38,6 +39,8 @@ func (s *switchable) backend() servertest.Backend {
 	})
 }
 
+// REP-01, REP-02: a reload that fails leaves the good version, and fails again the
+// same way.
 func TestReloadThatFails(t *testing.T) {
 	t.Parallel()
 	broken := "model.bin is truncated"
@@ -46,7 +49,7 @@ func TestReloadThatFails(t *testing.T) {
 		fail   bool
 		want   []string
 	}{
-		"same version": {fail: true, want: []string{"m/1 READY the last load failed: model.bin is truncated"}},
+		"same version": {change: map[string]string{"m/1/model.bin": "cut"}, fail: true, want: []string{"m/1 READY the last load failed: model.bin is truncated"}},
 		"new version":  {map[string]string{"m/2/": ""}, true, []string{"m/1 READY", "m/2 UNAVAILABLE model.bin is truncated"}},
 		"bad config":   {map[string]string{"m/config.pbtxt": "backend: 7"}, false, []string{"m/1 READY"}},
 		"no version": {
@@ -338,7 +341,7 @@ func TestClosePanics(t *testing.T) {
 	}
 }
 
-// TestSwap is 32 callers against loads and unloads (run it with -race): no model
+// TestSwap is REP-07: 32 callers against loads and unloads (run it with -race): no model
 // is used after it was closed, each is closed once, and while the model is only
 // loaded anew no call fails and readiness never flips.
 func TestSwap(t *testing.T) {
@@ -392,6 +395,7 @@ func TestSwap(t *testing.T) {
 				})
 			}
 			for n := 0; (n < 50 || answered.Load() < 500) && !t.Failed(); n++ {
+				servertest.Write(t, folder, map[string]string{"m/1/model.bin": strconv.Itoa(n)})
 				if unloads && n%2 == 1 {
 					if err := r.Unload(t.Context(), "m"); err != nil {
 						t.Error(err)

@@ -24,6 +24,10 @@ type Entry struct {
 	Directory string
 	Document  *modelconfig.Document
 	Err       error
+
+	forced  bool     // loaded anew though nothing has changed
+	scratch *scratch // holds Directory, if the files came with a request
+	files   tree     // what Directory looked like, if that is known already
 }
 
 // NewRepository names the folders; each must be one.
@@ -100,7 +104,7 @@ func (r *Repository) Find(name string) (Entry, error) {
 	case unread != nil:
 		return Entry{}, unread
 	}
-	return Entry{}, failure.New(failure.NotFound, "model %s is not in the repository", failure.Quote(name))
+	return Entry{}, missing(name).Err
 }
 
 func conflict(name, directory string) Entry {
@@ -114,6 +118,11 @@ func illegible(name, directory string) Entry {
 		Name: strings.ToValidUTF8(name, "\uFFFD"), Directory: directory,
 		Err: failure.New(failure.Invalid, "the name of the folder %q is not UTF-8", name),
 	}
+}
+
+// missing is a model that was asked for by name and that no folder has.
+func missing(name string) Entry {
+	return Entry{Name: name, Err: failure.New(failure.NotFound, "model %s is not in the repository", failure.Quote(name))}
 }
 
 func read(name, directory string) Entry {

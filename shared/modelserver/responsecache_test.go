@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -389,6 +392,7 @@ func TestCacheEndsWithTheVersion(t *testing.T) {
 		t.Errorf("another model's answer: %v, %v", resp, err)
 	}
 	factor.Store(3)
+	rewrite(t, folder, "third")
 	if err := r.Load(t.Context(), "m"); err != nil {
 		t.Fatal(err)
 	}
@@ -410,6 +414,17 @@ func TestCacheEndsWithTheVersion(t *testing.T) {
 	}
 }
 
+// rewrite changes what lies in version 1 of the model m, so that a load is one.
+func rewrite(t *testing.T, folder, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(folder, "m", "1"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "m", "1", "weights"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // What a version that is gone had kept takes no room.
 func TestCacheGivesRoomBack(t *testing.T) {
 	t.Parallel()
@@ -428,10 +443,11 @@ func TestCacheGivesRoomBack(t *testing.T) {
 		return from(resp)
 	}
 	other()
-	for range 5 {
+	for n := range 5 {
 		if got := ask(t, s, long...); got != "miss" {
 			t.Errorf("got a %s", got)
 		}
+		rewrite(t, folder, strconv.Itoa(n))
 		if err := r.Load(t.Context(), "m"); err != nil {
 			t.Fatal(err)
 		}

@@ -78,7 +78,7 @@ func (s *Service) ModelMetadata(_ context.Context, req *inference.ModelMetadataR
 		return nil, err
 	}
 	defer v.release()
-	return v.metadata(s.registry.readyVersions(req.GetName())), nil
+	return v.metadata(s.registry.readyVersions(req.GetName()), s.registry.labels(req.GetName())), nil
 }
 
 // ModelConfig gives the completed configuration of a version that is loaded.

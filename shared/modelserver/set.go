@@ -5,6 +5,8 @@ import (
 	"errors"
 	"maps"
 	"slices"
+
+	"triptych/proto/inference"
 )
 
 // model is a name and its versions. A model whose configuration can't be used
@@ -13,6 +15,33 @@ import (
 type model struct {
 	versions map[int64]*version
 	reason   string
+	config   *inference.ModelConfig // as the repository has it: what versions share
+	labels   map[string]int64       // versions by their labels
+	extra    bool                   // nobody was promised it before it has served
+}
+
+// version is the one of a number; nil when there is none.
+func (m *model) version(n int64) *version {
+	if m == nil {
+		return nil
+	}
+	return m.versions[n]
+}
+
+// beside are the versions of m that other does not have.
+func (m *model) beside(other *model) []*version {
+	return slices.DeleteFunc(m.sorted(), func(v *version) bool { return other.version(v.number) == v })
+}
+
+// promised is m after a load that went well: what serves is promised from now on,
+// and a remark about an earlier load that failed no longer holds.
+func (m *model) promised() *model {
+	p := *m
+	p.extra = false
+	for _, v := range p.versions {
+		v.note("")
+	}
+	return &p
 }
 
 // sorted are the versions, oldest first. A nil model has none.
@@ -47,7 +76,7 @@ func retire(ctx context.Context, versions []*version) error {
 // keeping is m after a reload that failed: its versions serve on, and what did not
 // load is shown. A new version that failed is spare: nobody was promised it.
 func (m *model) keeping(fresh *model) *model {
-	kept := &model{versions: maps.Clone(m.versions)}
+	kept := &model{versions: maps.Clone(m.versions), config: m.config, labels: m.labels, extra: m.extra}
 	for n, v := range fresh.versions {
 		reason, failed := v.broken()
 		if !failed {
@@ -67,12 +96,14 @@ func (m *model) keeping(fresh *model) *model {
 // no longer promised either.
 func (m *model) unloaded() *model {
 	if len(m.versions) == 0 {
-		return &model{reason: Unloaded}
+		return &model{reason: Unloaded, extra: true}
 	}
 	for _, v := range m.versions {
 		if _, failed := v.broken(); failed {
 			v.failed(Unloaded)
 		}
 	}
-	return m
+	u := *m
+	u.extra = true
+	return &u
 }

@@ -1,6 +1,7 @@
 package modelserver
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"strconv"
@@ -33,6 +34,7 @@ type version struct {
 	absent bool // the version policy wants it, but the folder does not have it
 	spare  bool // a new version that failed while others serve
 	config *inference.ModelConfig
+	origin origin // what it was made of
 	stats  *Statistics
 	logger *slog.Logger
 
@@ -65,7 +67,14 @@ func (v *version) loaded(m Model, took time.Duration) {
 	v.instruments = newInstruments(v.config, v.String())
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.model, v.loadTime, v.state, v.reason = m, took, Ready, ""
+	v.model, v.loadTime, v.state, v.reason = m, took, Ready, remarkOf(m)
+}
+
+func remarkOf(m Model) string {
+	if r, ok := m.(Remarker); ok {
+		return r.Remark()
+	}
+	return ""
 }
 
 func (v *version) failed(reason string) {
@@ -80,11 +89,12 @@ func (v *version) broken() (reason string, broken bool) {
 	return reason, state == Unavailable && reason != Unloaded
 }
 
-// note leaves a remark with a version that serves on.
+// note leaves a remark with a version that serves on; an empty one leaves what the
+// model itself has to say.
 func (v *version) note(remark string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.reason = remark
+	v.reason = cmp.Or(remark, remarkOf(v.model))
 }
 
 // life is the state of v by itself.
@@ -194,6 +204,7 @@ func (v *version) close() error {
 	v.mu.Unlock()
 	err := closeModel(model)
 	v.cache.close()
+	v.origin.scratch.release()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.state, v.model = Unavailable, nil

@@ -6,6 +6,7 @@ import (
 
 	"triptych/proto/inference"
 	"triptych/shared/failure"
+	"triptych/shared/modelconfig"
 )
 
 // Check holds a request with raw contents against a model's configuration:
@@ -27,7 +28,7 @@ func Check(req *inference.ModelInferRequest, cfg *inference.ModelConfig) (batch 
 		if want == nil {
 			return 0, failure.New(failure.Invalid, "unknown input %s, model %q has %s", failure.Quote(in.GetName()), cfg.GetName(), inputNames(cfg))
 		}
-		if err := checkInput(in, req.GetRawInputContents()[i], want, cfg.GetMaxBatchSize()); err != nil {
+		if err := checkInput(in, req.GetRawInputContents()[i], want, cfg); err != nil {
 			return 0, err
 		}
 		if cfg.GetMaxBatchSize() > 0 {
@@ -57,7 +58,8 @@ func checkRaw(req *inference.ModelInferRequest) error {
 	return nil
 }
 
-func checkInput(in *inference.ModelInferRequest_InferInputTensor, data []byte, want *inference.ModelInput, maxBatch int32) error {
+func checkInput(in *inference.ModelInferRequest_InferInputTensor, data []byte, want *inference.ModelInput, cfg *inference.ModelConfig) error {
+	maxBatch := cfg.GetMaxBatchSize()
 	name := failure.Quote(in.GetName())
 	if dt := Datatype(want.GetDataType()); in.GetDatatype() != dt {
 		return failure.New(failure.Invalid, "input %s has datatype %s, the model wants %s", name, failure.Quote(in.GetDatatype()), dt)
@@ -71,8 +73,8 @@ func checkInput(in *inference.ModelInferRequest_InferInputTensor, data []byte, w
 		return failure.New(failure.Invalid, "input %s has shape %s, the model wants %s", name, FormatShape(in.GetShape()), FormatShape(shape))
 	}
 	if maxBatch > 0 {
-		if b := in.GetShape()[0]; b < 1 || b > int64(maxBatch) {
-			return failure.New(failure.Invalid, "input %s has a batch of %d, the model takes 1 to %d", name, b, maxBatch)
+		if b := in.GetShape()[0]; b < 1 || b > int64(maxBatch) && b > mostRows(cfg) {
+			return failure.New(failure.Invalid, "input %s has a batch of %d, the model takes 1 to %d", name, b, mostRows(cfg))
 		}
 	}
 	if in.GetDatatype() == Bytes {
@@ -89,6 +91,16 @@ func checkInput(in *inference.ModelInferRequest_InferInputTensor, data []byte, w
 		return failure.New(failure.Invalid, "input %s has %d bytes, but %s of shape %s has %d", name, len(data), in.GetDatatype(), FormatShape(in.GetShape()), size)
 	}
 	return nil
+}
+
+// mostRows is the largest batch of a request: more than the model's own where it
+// is to be split.
+func mostRows(cfg *inference.ModelConfig) int64 {
+	most := int64(cfg.GetMaxBatchSize())
+	if modelconfig.Splits(cfg) {
+		most = max(most, modelconfig.MaxSplitRows)
+	}
+	return most
 }
 
 func checkOutputs(req *inference.ModelInferRequest, cfg *inference.ModelConfig) error {

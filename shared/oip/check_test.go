@@ -28,6 +28,13 @@ var batching = &inference.ModelConfig{
 	Output: []*inference.ModelOutput{{Name: "logits", DataType: floats, Dims: []int64{2}}, {Name: "ids"}},
 }
 
+// splitting is batching with requests that are split.
+var splitting = func(value string) *inference.ModelConfig {
+	cfg := proto.CloneOf(batching)
+	cfg.Parameters = map[string]*inference.ModelParameter{"batch_split": {StringValue: value}}
+	return cfg
+}
+
 // texts takes one BYTES input [b,1].
 var texts = &inference.ModelConfig{
 	Name: "t", MaxBatchSize: 64, Input: []*inference.ModelInput{{Name: "IMAGE", DataType: text, Dims: []int64{1}}},
@@ -99,6 +106,13 @@ func TestCheck(t *testing.T) {
 		},
 		"batch 0":                           {batching, request(image(0, 0)), 0, `input "image" has a batch of 0, the model takes 1 to 4`},
 		"batch 5":                           {batching, request(image(5, 80)), 0, `input "image" has a batch of 5, the model takes 1 to 4`},
+		"to be split, batch 5":              {splitting("true"), request(image(5, 80)), 5, ""},
+		"to be split, batch 1024":           {splitting("1"), request(image(1024, 16384)), 1024, ""},
+		"to be split, batch 1025":           {splitting("true"), request(image(1025, 16400)), 0, `input "image" has a batch of 1025, the model takes 1 to 1024`},
+		"to be split, batch 0":              {splitting("true"), request(image(0, 0)), 0, `input "image" has a batch of 0, the model takes 1 to 1024`},
+		"to be split, batches differ":       {splitting("true"), request(image(8, 128), mask(6, 1)), 0, `input "mask" has a batch of 6, but input "image" has 8`},
+		"to be split, too few bytes":        {splitting("true"), request(image(5, 64)), 0, `input "image" has 64 bytes, but FP32 of shape [5,2,2] has 80`},
+		"not to be split":                   {splitting("false"), request(image(5, 80)), 0, `input "image" has a batch of 5, the model takes 1 to 4`},
 		"batches differ":                    {batching, request(image(2, 32), mask(3, 2)), 0, `input "mask" has a batch of 3, but input "image" has 2`},
 		"negative":                          {batching, request(image(-1, 16)), 0, `input "image": shape [-1,2,2] has a negative dimension`},
 		"overflow":                          {batching, request(image(math.MaxInt64, 16)), 0, `input "image": shape [9223372036854775807,2,2] has more elements than can be counted`},

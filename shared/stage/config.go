@@ -19,12 +19,11 @@ type Config struct {
 	// Repository are the folders with models.
 	Repository  []string
 	GRPCAddress string
-	// ModelControl is Triton's model control mode: none or explicit.
-	ModelControl string
-	App          app.Config
-	Admin        admin.Config
-	RPC          rpc.Config
-	Telemetry    telemetry.Config
+	Control     Control
+	App         app.Config
+	Admin       admin.Config
+	RPC         rpc.Config
+	Telemetry   telemetry.Config
 
 	// ResponseCacheBytes bounds the answers that are kept for all models together.
 	ResponseCacheBytes int64
@@ -32,36 +31,29 @@ type Config struct {
 
 var _ config.Section = (*Config)(nil)
 
-// The model control modes.
-const (
-	controlNone     = "none"
-	controlExplicit = "explicit"
-)
-
 // DefaultConfig serves ./models on loopback.
 func DefaultConfig() Config {
 	return Config{
-		Repository:   []string{"models"},
-		GRPCAddress:  config.GRPCAddress,
-		ModelControl: controlNone,
-		App:          app.DefaultConfig(),
-		Admin:        admin.DefaultConfig(),
-		RPC:          rpc.DefaultConfig(),
-		Telemetry:    telemetry.DefaultConfig(),
+		Repository:  []string{"models"},
+		GRPCAddress: config.GRPCAddress,
+		Control:     DefaultControl(),
+		App:         app.DefaultConfig(),
+		Admin:       admin.DefaultConfig(),
+		RPC:         rpc.DefaultConfig(),
+		Telemetry:   telemetry.DefaultConfig(),
 
 		ResponseCacheBytes: modelserver.DefaultResponseCacheBytes,
 	}
 }
 
 func (c *Config) sections() []config.Section {
-	return []config.Section{&c.App, &c.Admin, &c.RPC, &c.Telemetry}
+	return []config.Section{&c.Control, &c.App, &c.Admin, &c.RPC, &c.Telemetry}
 }
 
 // RegisterFlags implements config.Section.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.Repository, "model-repository", c.Repository, "Folder with models in Triton's layout. May be given more than once.")
 	fs.StringVar(&c.GRPCAddress, "grpc-address", c.GRPCAddress, "Where the Open Inference Protocol is served by gRPC.")
-	fs.StringVar(&c.ModelControl, "model-control-mode", c.ModelControl, "Whether models can be loaded and unloaded by request: none, explicit.")
 	fs.Int64Var(&c.ResponseCacheBytes, "response-cache-bytes", c.ResponseCacheBytes, "The most bytes of answers kept for the models with a response_cache, all together. 0 keeps none.")
 	for _, s := range c.sections() {
 		s.RegisterFlags(fs)
@@ -75,9 +67,6 @@ func (c *Config) Validate() error {
 	}
 	if c.GRPCAddress == "" {
 		return config.Wrong("grpc-address", "is empty")
-	}
-	if c.ModelControl != controlNone && c.ModelControl != controlExplicit {
-		return config.Wrong("model-control-mode", "is %q, must be none or explicit", c.ModelControl)
 	}
 	if c.ResponseCacheBytes < 0 {
 		return config.Wrong("response-cache-bytes", "is %d, must be 0 or more", c.ResponseCacheBytes)

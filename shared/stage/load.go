@@ -12,6 +12,7 @@ import (
 type loader struct {
 	cancel context.CancelFunc
 	done   chan struct{}
+	failed chan error // why the service has to end
 }
 
 // loadRetry is the pause before a repository that can't be read is tried again.
@@ -20,26 +21,51 @@ const loadRetry = time.Second
 func (s *Stage) load(ctx context.Context) error {
 	// Loading ends when this part is stopped, not when the end is asked for.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s.loads = loader{cancel: cancel, done: make(chan struct{})}
+	s.loads.cancel, s.loads.done = cancel, make(chan struct{})
 	go func() {
 		defer close(s.loads.done)
-		for ctx.Err() == nil {
-			err := s.Registry.LoadAll(ctx)
-			if err == nil {
-				s.grpc.SetServing(true)
+		if !s.loadFirst(ctx) {
+			return
+		}
+		if s.config.Control.ExitOnError {
+			if err := s.Registry.Broken(); err != nil {
+				s.loads.failed <- err
 				return
 			}
-			if ctx.Err() != nil {
-				return
-			}
-			s.Telemetry.Logger.Error("models not loaded", "error", err)
-			select {
-			case <-time.After(loadRetry):
-			case <-ctx.Done():
-			}
+		}
+		s.grpc.SetServing(true)
+		if s.config.Control.Mode == controlPoll {
+			s.Registry.Poll(ctx, s.config.Control.PollInterval, s.config.Control.Settle)
 		}
 	}()
 	return nil
+}
+
+// loadFirst loads what is to be there from the start, and tells whether it came to
+// an end.
+func (s *Stage) loadFirst(ctx context.Context) bool {
+	for ctx.Err() == nil {
+		err := s.loadModels(ctx)
+		if err == nil {
+			return true
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+		s.Telemetry.Logger.Error("models not loaded", "error", err)
+		select {
+		case <-time.After(loadRetry):
+		case <-ctx.Done():
+		}
+	}
+	return false
+}
+
+func (s *Stage) loadModels(ctx context.Context) error {
+	if s.config.Control.some() {
+		return s.Registry.LoadNamed(ctx, s.config.Control.Load)
+	}
+	return s.Registry.LoadAll(ctx)
 }
 
 func (s *Stage) unload(ctx context.Context) error {

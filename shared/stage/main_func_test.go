@@ -57,7 +57,7 @@ func TestMainStatus(t *testing.T) {
 		"help":               {[]string{"--help"}, nil, nil, 0, false, "Serves toys.\n\nFlags (each setting has a twin in the environment", ""},
 		"wrong flag":         {[]string{"--devise=x"}, nil, nil, 2, false, "", "toys: unknown flag: --devise\n"},
 		"wrong value":        {[]string{"--drain-delay=soon"}, nil, nil, 2, false, "", `toys: invalid argument "soon" for "--drain-delay" flag`},
-		"wrong setting":      {[]string{"--model-control-mode=poll"}, nil, nil, 2, false, "", "toys: --model-control-mode is \"poll\", must be none or explicit\n"},
+		"wrong setting":      {[]string{"--model-control-mode=pol"}, nil, nil, 2, false, "", "toys: --model-control-mode is \"pol\", must be none, poll or explicit\n"},
 		"wrong cache":        {[]string{"--response-cache-bytes=-1"}, nil, nil, 2, false, "", "toys: --response-cache-bytes is -1, must be 0 or more\n"},
 		"wrong own setting":  {nil, []string{"TRIPTYCH_DEVICE=tpu"}, nil, 2, false, "", "toys: --device is \"tpu\", there is none here\n"},
 		"unknown variable":   {nil, []string{"TRIPTYCH_DEVISE=cpu"}, nil, 0, true, "", "toys: TRIPTYCH_DEVISE is set, but no flag goes by it\n"},

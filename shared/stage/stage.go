@@ -42,6 +42,7 @@ func New(ctx context.Context, name string, cfg Config, logs io.Writer) (*Stage, 
 		return nil, err
 	}
 	s := &Stage{Telemetry: tel, name: name, config: cfg, app: app.New(cfg.App, tel.Logger)}
+	s.loads.failed = make(chan error, 1)
 	s.grpc = rpc.NewServer(cfg.GRPCAddress, cfg.RPC, tel)
 	s.admin = admin.New(cfg.Admin, admin.Health{Live: s.Live, Ready: s.Ready}, tel)
 	return s, nil
@@ -71,9 +72,10 @@ func (s *Stage) Serve(backends ...modelserver.Backend) error {
 	if err != nil {
 		return err
 	}
+	s.Registry.SetLoadPolicy(s.config.Control.policy())
 	s.Registry.LimitResponseCache(s.config.ResponseCacheBytes)
 	info := modelserver.Info{Name: "triptych-" + s.name, Version: telemetry.Version()}
-	s.Service = modelserver.NewService(info, s.Registry, s.config.ModelControl == controlExplicit)
+	s.Service = modelserver.NewService(info, s.Registry, s.config.Control.Mode == controlExplicit)
 	return nil
 }
 
@@ -145,7 +147,7 @@ func (s *Stage) Run(ctx context.Context, server inference.GRPCInferenceServiceSe
 	parts := []app.Part{
 		{Name: "telemetry", Stop: s.flush},
 		s.admin.Part("admin port"),
-		{Name: "models", Start: s.load, Stop: s.unload},
+		{Name: "models", Start: s.load, Stop: s.unload, Failed: s.loads.failed},
 	}
 	parts = append(parts, s.extra...)
 	return s.app.Run(ctx, func() {

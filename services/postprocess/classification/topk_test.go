@@ -29,12 +29,12 @@ func TestTopK(t *testing.T) {
 		want   []int
 	}{
 		{"best first", []float64{1, 9, 3, 7}, 3, []int{1, 3, 2}},
-		{"ties by class", []float64{5, 5, 5, 5, 5}, 3, []int{0, 1, 2}},
+		{"REP-09 ties by class", []float64{5, 5, 5, 5, 5}, 3, []int{0, 1, 2}},
 		{"ties after a better one", []float64{1, 2, 2, 2, 3}, 3, []int{4, 1, 2}},
 		{"both zeros are equal", []float64{math.Copysign(0, -1), 0}, 2, []int{0, 1}},
 		{"k is all", []float64{1, 2, 3}, 3, []int{2, 1, 0}},
-		{"k is more than all", []float64{1, 2, 3}, 10, []int{2, 1, 0}},
-		{"k is 0", []float64{1, 2, 3}, 0, nil},
+		{"REP-09 k is more than all", []float64{1, 2, 3}, 10, []int{2, 1, 0}},
+		{"REP-09 k is 0", []float64{1, 2, 3}, 0, nil},
 		{"k is negative", []float64{1, 2, 3}, -1, nil},
 		{"no values", nil, 3, nil},
 		{"NaN never first", []float64{nan, 1, nan, -inf}, 2, []int{1, 3}},

@@ -17,6 +17,7 @@ import (
 	"triptych/proto/inference"
 	"triptych/services/predictor/batcher"
 	"triptych/shared/failure"
+	"triptych/shared/modelserver"
 	"triptych/shared/oip"
 	"triptych/shared/testkit"
 )
@@ -158,8 +159,9 @@ func answered(req *inference.ModelInferRequest, resp *inference.ModelInferRespon
 
 // outcome is what became of a request.
 type outcome struct {
-	err  error
-	took time.Duration
+	err    error
+	took   time.Duration
+	timing modelserver.Timing
 }
 
 // send runs a request in the background and reports what became of it.
@@ -168,13 +170,13 @@ func (b *bench) send(ctx context.Context, tb testing.TB, req *inference.ModelInf
 	done := make(chan outcome, 1)
 	begin := time.Now()
 	go func() {
-		resp, _, err := b.Do(ctx, req)
+		resp, timing, err := b.Do(ctx, req)
 		if err == nil {
 			if wrong := answered(req, resp); wrong != nil {
 				tb.Errorf("another answer than its own: %v", wrong)
 			}
 		}
-		done <- outcome{err, time.Since(begin)}
+		done <- outcome{err, time.Since(begin), timing}
 	}()
 	return done
 }
@@ -184,8 +186,8 @@ func (b *bench) sendAny(ctx context.Context, req *inference.ModelInferRequest) <
 	done := make(chan outcome, 1)
 	begin := time.Now()
 	go func() {
-		_, _, err := b.Do(ctx, req)
-		done <- outcome{err, time.Since(begin)}
+		_, timing, err := b.Do(ctx, req)
+		done <- outcome{err, time.Since(begin), timing}
 	}()
 	return done
 }

@@ -2,11 +2,11 @@ package batcher
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
 	"triptych/proto/inference"
 	"triptych/shared/failure"
+	"triptych/shared/modelconfig"
 )
 
 // Policy says when a batch is cut; see the package's comment.
@@ -18,11 +18,9 @@ const (
 	Triton   Policy = "triton"
 )
 
-// The keys of a configuration's `parameters` that are the batcher's.
-const (
-	PolicyParameter = "batch_policy"
-	SplitParameter  = "batch_split"
-)
+// PolicyParameter is the key of a configuration's `parameters` that says the
+// policy.
+const PolicyParameter = "batch_policy"
 
 // QueuePolicy bounds the waiting at one priority level: Triton's
 // ModelQueuePolicy.
@@ -82,9 +80,9 @@ func FromModel(cfg *inference.ModelConfig, version string, maxQueueSize, instanc
 		Levels:           int(min(dynamic.GetPriorityLevels(), maxLevels+1)),
 		DefaultLevel:     int(min(dynamic.GetDefaultPriorityLevel(), maxLevels+1)),
 		QueuePolicy:      queuePolicy(dynamic.GetDefaultQueuePolicy(), maxQueueSize),
+		Split:            modelconfig.Splits(cfg),
 		Instances:        instances,
 	}
-	c.Split, _ = strconv.ParseBool(cfg.GetParameters()[SplitParameter].GetStringValue())
 	for _, size := range dynamic.GetPreferredBatchSize() {
 		c.Preferred = append(c.Preferred, int(size))
 	}

@@ -85,6 +85,7 @@ func (b *Batcher) leave(it *item) (waited time.Duration) {
 		b.drop(it, dropReason(it.ctx), gone(it.ctx))
 		return time.Since(it.enqueued)
 	}
+	it.left = true
 	if it.work != nil {
 		if it.work.waiting--; it.work.waiting == 0 {
 			it.work.cancel()

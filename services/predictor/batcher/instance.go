@@ -126,12 +126,16 @@ func (b *Batcher) hopeless(it *item, now time.Time, took time.Duration) bool {
 }
 
 // settle ends the batch's hold on members that have their answers, and gives
-// them out. From then on they are their callers': the batch forgets them.
-func (b *Batcher) settle(members []*item) {
+// them out. From then on they are their callers': the batch forgets them. The
+// first whose caller still waits speaks for the executions.
+func (b *Batcher) settle(members []*item, executions int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.unread(members)
 	for i, it := range members {
+		if !it.left {
+			it.timing.Executions, executions = executions, 0
+		}
 		it.work, members[i] = nil, nil
 		b.order.answer(it)
 	}

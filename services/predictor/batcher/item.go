@@ -36,6 +36,7 @@ type item struct {
 	delayed  bool  // its timeout has put it behind the others
 	work     *work // the batch that it is part of
 	read     bool  // its memory is read
+	left     bool  // its caller has gone
 	waited   time.Duration
 	answered bool // in an ordered batcher: it waits for those before it
 

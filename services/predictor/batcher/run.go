@@ -19,7 +19,7 @@ func (b *Batcher) run(w *work) {
 	if err := b.whole(ctx, w); err != nil { // the batcher itself broke: whoever has no answer yet gets this one
 		w.note(err)
 		w.members = slices.DeleteFunc(w.members, func(it *item) bool { return it == nil })
-		part{work: w, to: len(w.members)}.finish(b, nil, err)
+		part{work: w, to: len(w.members)}.finish(b, modelserver.Timing{Batch: w.rows}, err)
 	}
 	w.endBatch()
 }
@@ -79,7 +79,7 @@ func (b *Batcher) attempt(ctx context.Context, p part) {
 		p.answer(b, outputs, timing)
 	case p.to-p.from == 1 || ctx.Err() != nil || !oom && !p.isWhole():
 		timing.Executions = 0
-		p.finish(b, &timing, err)
+		p.finish(b, timing, err)
 	case oom:
 		b.metrics.retried[retryMemory].Inc()
 		middle := p.middle()
@@ -165,24 +165,20 @@ func (p part) answer(b *Batcher, outputs []oip.Tensor, timing modelserver.Timing
 	start := time.Now()
 	err := b.scatter(p, timing.Batch, outputs)
 	timing.ComputeOutput = time.Since(start)
-	p.finish(b, &timing, err)
+	p.finish(b, timing, err)
 }
 
-// finish hands the members their answers, or what went wrong. The first one's
-// timing speaks for the batch.
-func (p part) finish(b *Batcher, timing *modelserver.Timing, err error) {
-	for i, it := range p.all() {
-		if timing != nil {
-			it.timing = *timing
-			if i > 0 {
-				it.timing.Executions = 0
-			}
-		}
+// finish hands the members their answers, or what went wrong.
+func (p part) finish(b *Batcher, timing modelserver.Timing, err error) {
+	executions := timing.Executions
+	timing.Executions = 0
+	for _, it := range p.all() {
+		it.timing = timing
 		it.timing.Queue = it.waited
 		if err != nil {
 			it.resp, it.err = nil, err
 		}
 		it.endRun(it.err)
 	}
-	b.settle(p.all())
+	b.settle(p.all(), executions)
 }

@@ -10,17 +10,24 @@ import (
 	"triptych/shared/oip"
 )
 
-// From inside, with a low limit: an output of 1 GiB is more than a test should
-// ask for.
-func TestOutputsThatTurnOutTooLarge(t *testing.T) {
+// openLibrary is for tests from inside. The caller closes it.
+func openLibrary(tb testing.TB) *Library {
+	tb.Helper()
 	path, err := Find(os.Getenv("TRIPTYCH_ONNXRUNTIME"))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	lib, err := Open(path)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
+	return lib
+}
+
+// From inside, with a low limit: an output of 1 GiB is more than a test should
+// ask for.
+func TestOutputsThatTurnOutTooLarge(t *testing.T) {
+	lib := openLibrary(t)
 	defer func() { _ = lib.Close() }()
 	for name, dims := range map[string]int64{"the runtime's memory": -1, "our memory": 8} {
 		t.Run(name, func(t *testing.T) {

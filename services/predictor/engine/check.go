@@ -5,6 +5,7 @@ import (
 
 	"triptych/proto/inference"
 	"triptych/shared/failure"
+	"triptych/shared/modelconfig"
 	"triptych/shared/oip"
 )
 
@@ -16,6 +17,23 @@ type tensor struct {
 	// they differ by the configuration's reshape. -1 is free, the batch
 	// dimension too.
 	wire, inner []int64
+	reshaped    bool
+}
+
+// inside is the model's shape for one that a caller sent.
+func (t tensor) inside(shape []int64) ([]int64, error) {
+	if !t.reshaped {
+		return shape, nil
+	}
+	return replace(shape, t.wire, t.inner)
+}
+
+// outside is the callers' shape of an output that is known once the batch is.
+func (t tensor) outside(batch int64) ([]int64, error) {
+	if !t.reshaped {
+		return concrete(t.wire, batch), nil
+	}
+	return replace(concrete(t.inner, batch), t.inner, t.wire)
 }
 
 // contract is what a session takes and gives.
@@ -28,11 +46,11 @@ type contract struct {
 // agree holds a configuration against a model file.
 func agree(cfg *inference.ModelConfig, g *graph) (*contract, error) {
 	c := &contract{batching: cfg.GetMaxBatchSize() > 0, limit: maxBytes}
-	for _, in := range cfg.GetInput() {
+	for i, in := range cfg.GetInput() {
 		if err := plainInput(cfg, in); err != nil {
-			return nil, err
+			return nil, modelconfig.Blame(err, "input", i, "")
 		}
-		t, err := agreeOn(cfg, "input", 1, in, in.GetReshape(), g.inputs)
+		t, err := agreeOn(cfg, "input", i, 1, in, in.GetReshape(), g.inputs)
 		if err != nil {
 			return nil, err
 		}
@@ -40,19 +58,20 @@ func agree(cfg *inference.ModelConfig, g *graph) (*contract, error) {
 	}
 	for _, p := range g.inputs {
 		if !hasTensor(c.inputs, p.name) {
-			return nil, failure.New(failure.Invalid, "model %q: the configuration lacks input %q, the model has %s", cfg.GetName(), p.name, names(g.inputs))
+			err := failure.New(failure.Invalid, "model %q: the configuration lacks input %q, the model has %s", cfg.GetName(), p.name, names(g.inputs))
+			return nil, modelconfig.Blame(err, "input", 0, "")
 		}
 	}
-	for _, out := range cfg.GetOutput() {
+	for i, out := range cfg.GetOutput() {
 		if out.GetIsShapeTensor() {
 			return nil, failure.New(failure.Unsupported, "model %q: output %q: is_shape_tensor is for TensorRT plans", cfg.GetName(), out.GetName())
 		}
-		t, err := agreeOn(cfg, "output", max(int64(cfg.GetMaxBatchSize()), 1), out, out.GetReshape(), g.outputs)
+		t, err := agreeOn(cfg, "output", i, max(int64(cfg.GetMaxBatchSize()), 1), out, out.GetReshape(), g.outputs)
 		if err != nil {
 			return nil, err
 		}
 		if err := readable(cfg, t); err != nil {
-			return nil, err
+			return nil, modelconfig.Blame(err, "output", i, "dims")
 		}
 		c.outputs = append(c.outputs, t)
 	}
@@ -91,32 +110,50 @@ type configured interface {
 }
 
 // agreeOn wants a tensor that the model has and that is affordable in a batch.
-func agreeOn(cfg *inference.ModelConfig, what string, batch int64, c configured, reshape *inference.ModelTensorReshape, ports []port) (tensor, error) {
+func agreeOn(cfg *inference.ModelConfig, what string, index int, batch int64, c configured, reshape *inference.ModelTensorReshape, ports []port) (tensor, error) {
 	where := fmt.Sprintf("model %q: %s %q", cfg.GetName(), what, c.GetName())
 	p, ok := find(ports, c.GetName())
 	if !ok {
-		return tensor{}, failure.New(failure.Invalid, "%s is not in the model, which has %s", where, names(ports))
+		return tensor{}, modelconfig.Blame(failure.New(failure.Invalid, "%s is not in the model, which has %s", where, names(ports)), what, index, "name")
 	}
 	t := tensor{name: p.name, datatype: c.GetDataType(), wire: oip.WireShape(cfg.GetMaxBatchSize(), c.GetDims())}
 	t.inner = t.wire
 	if reshape != nil {
-		t.inner = oip.WireShape(cfg.GetMaxBatchSize(), reshape.GetShape())
+		t.inner, t.reshaped = oip.WireShape(cfg.GetMaxBatchSize(), reshape.GetShape()), true
 	}
 	if err := t.affordable(where, cfg.GetMaxBatchSize() > 0, batch); err != nil {
-		return t, err
+		return t, modelconfig.Blame(err, what, index, "dims")
 	}
 	if reshape != nil {
 		if _, err := replace(t.wire, t.wire, t.inner); err != nil || fixedElements(t.wire) != fixedElements(t.inner) {
-			return t, failure.New(failure.Invalid, "%s: reshape from %s to %s changes the number of elements", where, oip.FormatShape(t.wire), oip.FormatShape(t.inner))
+			err := failure.New(failure.Invalid, "%s: reshape from %s to %s changes the number of elements", where, oip.FormatShape(t.wire), oip.FormatShape(t.inner))
+			return t, modelconfig.Blame(err, what, index, "reshape")
 		}
 	}
 	if cfg.GetMaxBatchSize() > 0 && len(p.shape) > 0 && p.shape[0] >= 0 {
-		return t, failure.New(failure.Invalid, "%s: max_batch_size is %d, but the model's first dimension is fixed at %d (%s), so that it can't batch: set max_batch_size to 0 and give all dims", where, cfg.GetMaxBatchSize(), p.shape[0], p)
+		err := failure.New(failure.Invalid, "%s: max_batch_size is %d, but the model's first dimension is fixed at %d (%s), so that it can't batch: set max_batch_size to 0 and give all dims", where, cfg.GetMaxBatchSize(), p.shape[0], p)
+		return t, modelconfig.Blame(err, "max_batch_size", 0, "")
 	}
 	if t.datatype != p.datatype || !compatible(t.inner, p.shape) {
-		return t, failure.New(failure.Invalid, "%s: config says %s, model says %s", where, describe(t.datatype, t.inner), p)
+		err := failure.New(failure.Invalid, "%s: config says %s, model says %s%s", where, describe(t.datatype, t.inner), p, rankHint(cfg, t, p))
+		if t.datatype != p.datatype {
+			return t, modelconfig.Blame(err, what, index, "data_type")
+		}
+		return t, modelconfig.Blame(err, what, index, "dims")
 	}
 	return t, nil
+}
+
+// rankHint names the usual reason for one dimension too many or too few.
+func rankHint(cfg *inference.ModelConfig, t tensor, p port) string {
+	switch batching := cfg.GetMaxBatchSize() > 0; {
+	case batching && len(t.inner) == len(p.shape)+1:
+		return ": dims never hold the batch dimension"
+	case !batching && len(t.inner)+1 == len(p.shape):
+		return ": without a max_batch_size, dims are all dimensions of the model"
+	default:
+		return ""
+	}
 }
 
 // compatible tells whether the configuration's shape is one that the model can

@@ -3,6 +3,7 @@ package engine
 import (
 	"triptych/proto/inference"
 	"triptych/shared/failure"
+	"triptych/shared/modelconfig"
 )
 
 // defaultMaxBatchSize is what a model gets that can batch and does not say how
@@ -71,14 +72,34 @@ func (g *graph) batches() bool {
 	return true
 }
 
+// leavesOut tells whether the tensors that are given, if any, leave out the batch
+// dimension, as those of a configuration with a max_batch_size do.
+func leavesOut[T interface {
+	GetName() string
+	GetDims() []int64
+	GetReshape() *inference.ModelTensorReshape
+}](given []T, ports []port) bool {
+	for _, t := range given {
+		dims := t.GetDims()
+		if r := t.GetReshape(); r != nil {
+			dims = r.GetShape()
+		}
+		if p, ok := find(ports, t.GetName()); ok && len(dims) >= len(p.shape) {
+			return false
+		}
+	}
+	return true
+}
+
 func completeBatching(cfg *inference.ModelConfig, g *graph) error {
 	if !g.batches() {
 		if n := cfg.GetMaxBatchSize(); n > 0 {
-			return failure.New(failure.Invalid, "model %q: max_batch_size is %d, but the model has a tensor whose first dimension is fixed, so that it can't batch", cfg.GetName(), n)
+			err := failure.New(failure.Invalid, "model %q: max_batch_size is %d, but the model has a tensor whose first dimension is fixed, so that it can't batch", cfg.GetName(), n)
+			return modelconfig.Blame(err, "max_batch_size", 0, "")
 		}
 		return nil
 	}
-	if given := len(cfg.GetInput()) + len(cfg.GetOutput()); cfg.GetMaxBatchSize() == 0 && given == 0 {
+	if cfg.GetMaxBatchSize() == 0 && leavesOut(cfg.GetInput(), g.inputs) && leavesOut(cfg.GetOutput(), g.outputs) {
 		cfg.MaxBatchSize = defaultMaxBatchSize
 	}
 	if cfg.GetMaxBatchSize() > 1 && cfg.GetSchedulingChoice() == nil {

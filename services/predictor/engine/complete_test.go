@@ -34,6 +34,20 @@ func TestComplete(t *testing.T) {
 			"identity_fp32", `max_batch_size: 2 input [ { name: "x" data_type: TYPE_FP32 dims: [ 3 ] } ]`,
 			`max_batch_size: 2 dynamic_batching {}` + fp32,
 		},
+		"outputs only, dims without a batch": {
+			"identity_fp32", `input [ { name: "x" data_type: TYPE_FP32 dims: [ 3 ] } ]`,
+			`max_batch_size: 4 dynamic_batching {}` + fp32,
+		},
+		"inputs only, dims with a batch": {
+			"identity_fp32", `output [ { name: "y" data_type: TYPE_FP32 dims: [ -1, 3 ] } ]`, `
+			input [ { name: "x" data_type: TYPE_FP32 dims: [ -1, 3 ] } ]
+			output [ { name: "y" data_type: TYPE_FP32 dims: [ -1, 3 ] } ]`,
+		},
+		"inputs only, a reshape": {
+			"vector", `output [ { name: "y" data_type: TYPE_FP32 dims: [ 1 ] reshape {} } ]`, `max_batch_size: 4 dynamic_batching {}
+			input [ { name: "x" data_type: TYPE_FP32 dims: [ 1 ] reshape {} } ]
+			output [ { name: "y" data_type: TYPE_FP32 dims: [ 1 ] reshape {} } ]`,
+		},
 		"complete already": {"identity_fp32", fp32, fp32},
 	}
 	for name, c := range cases {

@@ -6,7 +6,6 @@ import (
 
 	ort "github.com/yalue/onnxruntime_go"
 
-	"triptych/proto/inference"
 	"triptych/shared/failure"
 )
 
@@ -18,21 +17,25 @@ const (
 	TensorRT = "tensorrt"
 )
 
+// Every is the ID of a Device that stands for all GPUs of the machine.
+const Every = -1
+
 // Device is where a model runs.
 type Device struct {
 	// Kind is one of Auto, CPU, CUDA and TensorRT.
 	Kind string
-	// ID is the number of the GPU.
+	// ID is the number of the GPU, or Every.
 	ID int
 }
 
 // ParseDevice reads "cpu", "cuda", "cuda:1", "tensorrt", "tensorrt:1" or "auto".
+// A GPU without a number is Every.
 func ParseDevice(text string) (Device, error) {
 	kind, number, numbered := strings.Cut(text, ":")
 	d := Device{Kind: kind}
 	valid := kind == Auto || kind == CPU
 	if kind == CUDA || kind == TensorRT {
-		valid = true
+		d.ID, valid = Every, true
 		if numbered {
 			id, err := strconv.ParseUint(number, 10, 16)
 			d.ID, numbered, valid = int(id), false, err == nil
@@ -46,7 +49,7 @@ func ParseDevice(text string) (Device, error) {
 
 // String is the form that ParseDevice reads.
 func (d Device) String() string {
-	if d.GPU() {
+	if d.GPU() && d.ID != Every {
 		return d.Kind + ":" + strconv.Itoa(d.ID)
 	}
 	return d.Kind
@@ -73,48 +76,11 @@ func (l *Library) Offers(d Device) error {
 	if !d.GPU() {
 		return nil
 	}
-	options, err := ort.NewSessionOptions()
+	held, err := ort.NewSessionOptions()
 	if err != nil {
 		return failure.Wrap(err, failure.Internal, "the runtime gives no session options")
 	}
-	defer discard(options)
-	return tuning{}.appendProvider(options, &inference.ModelConfig{}, d)
-}
-
-// placement is what a configuration's instance groups ask for.
-type placement struct {
-	device Device
-	count  int // 0: nothing was asked for
-}
-
-// place reconciles the instance groups of a configuration with the device that
-// the service was told to use.
-func place(cfg *inference.ModelConfig, flag Device) (placement, error) {
-	p := placement{device: flag}
-	var kind inference.ModelInstanceGroup_Kind
-	for i, group := range cfg.GetInstanceGroup() {
-		if group.GetPassive() {
-			return p, failure.New(failure.Unsupported, "model %q: a passive instance_group is not supported", cfg.GetName())
-		}
-		if i > 0 && group.GetKind() != kind {
-			return p, failure.New(failure.Unsupported, "model %q: instance_group mixes kinds, but one session runs all instances", cfg.GetName())
-		}
-		kind = group.GetKind()
-		p.count += int(group.GetCount())
-		if len(group.GetGpus()) > 1 || i > 0 && len(group.GetGpus()) > 0 {
-			return p, failure.New(failure.Unsupported, "model %q: instance_group lists several GPUs, but one session runs on one: start a predictor for each", cfg.GetName())
-		}
-		if len(group.GetGpus()) == 1 {
-			p.device.ID = int(group.GetGpus()[0])
-		}
-	}
-	switch {
-	case kind == inference.ModelInstanceGroup_KIND_CPU:
-		p.device = Device{Kind: CPU}
-	case kind == inference.ModelInstanceGroup_KIND_GPU && flag.Kind == CPU:
-		return p, failure.New(failure.Invalid, "model %q: instance_group asks for a GPU (KIND_GPU), but --device is cpu", cfg.GetName())
-	case kind == inference.ModelInstanceGroup_KIND_GPU && flag.Kind == Auto:
-		p.device.Kind = CUDA
-	}
-	return p, nil
+	defer discard(held)
+	d.ID = max(d.ID, 0)
+	return options{device: d, providers: providersOf(d, nil, nil)}.appendTo(runtimeOptions{held})
 }

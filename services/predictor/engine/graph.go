@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -9,7 +12,9 @@ import (
 	ort "github.com/yalue/onnxruntime_go"
 
 	"triptych/proto/inference"
+	"triptych/services/predictor/onnxfile"
 	"triptych/shared/failure"
+	"triptych/shared/modelconfig"
 	"triptych/shared/oip"
 )
 
@@ -35,13 +40,26 @@ func modelFile(cfg *inference.ModelConfig, directory string) (string, error) {
 	}
 	switch {
 	case err != nil:
-		return "", failure.Wrap(err, failure.Invalid, "model %q: there is no file %s in %s", cfg.GetName(), name, shown(directory))
+		return "", failure.Wrap(err, failure.Invalid, "model %q: there is no file %s in %s%s", cfg.GetName(), name, shown(directory), strays(directory))
 	case !info.Mode().IsRegular(): // to open a pipe waits for its writer
 		return "", failure.New(failure.Invalid, "model %q: %s is not a regular file", cfg.GetName(), shown(path))
 	case info.Size() == 0:
 		return "", failure.New(failure.Invalid, "model %q: the file %s is empty", cfg.GetName(), shown(path))
 	}
 	return path, nil
+}
+
+// strays names the folders that may have been meant as versions, where the
+// version itself is not there.
+func strays(directory string) string {
+	if _, err := os.Stat(directory); !errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	found := modelconfig.Strays(filepath.Dir(directory))
+	if len(found) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %q is no version: those are whole numbers above 0 without a leading 0", found[0])
 }
 
 // shown is the end of a path: callers need not know where the repository lies.
@@ -70,6 +88,9 @@ type graph struct {
 
 // readGraph asks the runtime, for it infers the shapes that a file leaves out.
 func readGraph(cfg *inference.ModelConfig, file string) (*graph, error) {
+	if err := onnxfile.Check(file, onnxfile.LimitsOf(ort.GetVersion())); err != nil {
+		return nil, failure.Prefix(fmt.Sprintf("model %q: %s can't be loaded", cfg.GetName(), filepath.Base(file)), err)
+	}
 	options, err := ort.NewSessionOptions()
 	if err != nil {
 		return nil, err

@@ -15,12 +15,14 @@ import (
 var loaded struct {
 	sync.Mutex
 	path  string
+	api   api
 	users int
 }
 
 // Library is a hold on the process's ONNX Runtime. The first hold loads it, the
 // last Close unloads it. Safe for concurrent use.
 type Library struct {
+	api   api
 	close sync.Once
 }
 
@@ -41,10 +43,15 @@ func Open(path string) (*Library, error) {
 		if err := ort.InitializeEnvironment(ort.WithLogLevelFatal()); err != nil {
 			return nil, unusable(path, err)
 		}
+		var err error
+		if loaded.api, err = findAPI(path); err != nil {
+			_ = ort.DestroyEnvironment()
+			return nil, unusable(path, err)
+		}
 	}
 	loaded.path = path
 	loaded.users++
-	return &Library{}, nil
+	return &Library{api: loaded.api}, nil
 }
 
 // unusable turns what the binding says into what to do.

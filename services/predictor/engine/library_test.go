@@ -157,8 +157,8 @@ func TestFind(t *testing.T) {
 
 func TestParseDevice(t *testing.T) {
 	for text, want := range map[string]engine.Device{
-		"auto": {Kind: engine.Auto}, "cpu": {Kind: engine.CPU}, "cuda": {Kind: engine.CUDA}, "cuda:3": {Kind: engine.CUDA, ID: 3},
-		"tensorrt": {Kind: engine.TensorRT}, "tensorrt:1": {Kind: engine.TensorRT, ID: 1},
+		"auto": {Kind: engine.Auto}, "cpu": {Kind: engine.CPU}, "cuda": {Kind: engine.CUDA, ID: engine.Every}, "cuda:3": {Kind: engine.CUDA, ID: 3},
+		"tensorrt": {Kind: engine.TensorRT, ID: engine.Every}, "tensorrt:1": {Kind: engine.TensorRT, ID: 1},
 	} {
 		if got, err := engine.ParseDevice(text); err != nil || got != want {
 			t.Errorf("%s is %v, %v", text, got, err)

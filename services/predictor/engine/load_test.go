@@ -99,9 +99,9 @@ func TestLoadRefuses(t *testing.T) {
 		},
 		"scalar":         {"scalar_output", fp32, failure.Invalid, `a run on zeros fails`},
 		"complex":        {"complex64", fp32, failure.Invalid, `complex64`},
-		"newer opset":    {"future_opset", `max_batch_size: 4` + fp32, failure.Invalid, `Opset 99 is under development`},
-		"newer IR":       {"future_ir", `max_batch_size: 4` + fp32, failure.Invalid, `Unsupported model IR version: 99, max supported IR version: `},
-		"unknown domain": {"unknown_domain", `max_batch_size: 4` + fp32, failure.Invalid, `com.example:Identity(-1) is not a registered function/op`},
+		"newer opset":    {"future_opset", `max_batch_size: 4` + fp32, failure.Invalid, `future_opset.onnx can't be loaded: it has opset 99 of ai.onnx, ONNX Runtime 1.`},
+		"newer IR":       {"future_ir", `max_batch_size: 4` + fp32, failure.Invalid, `it has IR version 99, ONNX Runtime 1.`},
+		"unknown domain": {"unknown_domain", `max_batch_size: 4` + fp32, failure.Invalid, `it uses the operator "com.example:Identity", whose domain is neither the runtime's nor defined in the file`},
 		"no file":        {"nothing", fp32, failure.Invalid, `there is no file nothing.onnx in testdata`},
 		"wrong reshape": {
 			"vector", `max_batch_size: 4
@@ -124,9 +124,25 @@ func TestLoadRefuses(t *testing.T) {
 			"identity_fp32", `max_batch_size: 4 instance_group [ { kind: KIND_GPU } ]` + fp32, failure.Invalid,
 			`instance_group asks for a GPU (KIND_GPU), but --device is cpu`,
 		},
-		"several GPUs": {
-			"identity_fp32", `max_batch_size: 4 instance_group [ { kind: KIND_GPU gpus: [ 0, 1 ] } ]` + fp32, failure.Unsupported,
-			`instance_group lists several GPUs`,
+		"several GPUs that are not there": {
+			"identity_fp32", `max_batch_size: 4 instance_group [ { kind: KIND_GPU gpus: [ 0, 1 ] } ]` + fp32, failure.Invalid,
+			`instance_group asks for a GPU (KIND_GPU), but --device is cpu`,
+		},
+		"OpenVINO": {
+			"identity_fp32", `max_batch_size: 4 optimization { execution_accelerators { cpu_execution_accelerator [ { name: "openvino" } ] } }` + fp32, failure.Unsupported,
+			`the CPU accelerator "openvino" is not supported`,
+		},
+		"unknown policy": {
+			"identity_fp32", `max_batch_size: 4 parameters { key: "device_fallback" value { string_value: "gpu" } }` + fp32, failure.Invalid,
+			`parameter "device_fallback": is "gpu", must be one of error, cpu`,
+		},
+		"shrink list": {
+			"identity_fp32", `max_batch_size: 4 parameters { key: "memory.enable_memory_arena_shrinkage" value { string_value: "cpu" } }` + fp32, failure.Invalid,
+			`parameter "memory.enable_memory_arena_shrinkage": is "cpu", must be a list such as "cpu:0;gpu:0"`,
+		},
+		"entry that the runtime refuses": {
+			"identity_fp32", `max_batch_size: 4 parameters { key: "session.` + strings.Repeat("x", 2000) + `" value { string_value: "1" } }` + fp32, failure.Invalid,
+			`the runtime refuses`,
 		},
 	}
 	for name, c := range cases {
@@ -191,7 +207,8 @@ func TestPipesAreNotRead(t *testing.T) {
 	wantFailure(t, err, failure.Invalid, "model.onnx is not a regular file")
 	session := load(t, testModel(t, "identity_fp32", `max_batch_size: 4`+fp32))
 	sample := config(t, `model_warmup [ { name: "f" batch_size: 1 inputs { key: "x" value { data_type: TYPE_FP32 dims: [ 3 ] input_data_file: "x.bin" } } } ]`)
-	wantFailure(t, session.WarmUp(t.Context(), sample, directory), failure.Invalid, "the file warmup/x.bin is not a regular file")
+	_, err = session.WarmUp(t.Context(), sample, directory)
+	wantFailure(t, err, failure.Invalid, "the file warmup/x.bin is not a regular file")
 }
 
 func TestLoadStaysInTheVersionDirectory(t *testing.T) {

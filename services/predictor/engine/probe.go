@@ -16,8 +16,8 @@ import (
 //
 // Free dimensions are 1. Where the model does not take that, nobody knows which
 // sizes it takes: it is not probed, and the check of every batch has to do.
-func (s *Session) probe(ctx context.Context, maxBatch int64) error {
-	if _, err := s.run(ctx, s.zeros(1), true); err != nil {
+func (s *Session) probe(ctx context.Context, r *replica, maxBatch int64) error {
+	if _, err := s.run(ctx, r, s.contract.zeros(1), true); err != nil {
 		if s.free() && failure.OfContext(ctx) == nil {
 			s.logger.Debug("model not probed", "reason", "it does not take free dimensions of 1", "error", err)
 			return nil
@@ -27,7 +27,7 @@ func (s *Session) probe(ctx context.Context, maxBatch int64) error {
 	if maxBatch < 2 {
 		return nil
 	}
-	outputs, err := s.run(ctx, s.zeros(2), s.narrow())
+	outputs, err := s.run(ctx, r, s.contract.zeros(2), s.narrow())
 	if err != nil {
 		return s.probeFailed(ctx, "a batch of 2 fails, so that the model can't batch", err)
 	}
@@ -74,10 +74,10 @@ func (s *Session) free() bool {
 
 // zeros are inputs for a batch, all zero. Zero bytes are also the right number
 // of empty BYTES elements.
-func (s *Session) zeros(batch int64) []oip.Tensor {
-	inputs := make([]oip.Tensor, 0, len(s.contract.inputs))
-	for _, in := range s.contract.inputs {
-		shape := smallest(in.wire, s.contract.batching, batch)
+func (c *contract) zeros(batch int64) []oip.Tensor {
+	inputs := make([]oip.Tensor, 0, len(c.inputs))
+	for _, in := range c.inputs {
+		shape := smallest(in.wire, c.batching, batch)
 		inputs = append(inputs, oip.Tensor{Name: in.name, Datatype: oip.Datatype(in.datatype), Shape: shape, Data: make([]byte, zeroSize(in.datatype, shape))})
 	}
 	return inputs

@@ -89,6 +89,7 @@ func TestTensorsThatNobodyCanAfford(t *testing.T) {
 	t.Run("warm-up", func(t *testing.T) {
 		session := load(t, testModel(t, "identity_fp32", `max_batch_size: 4`+fp32))
 		sample := config(t, `model_warmup [ { name: "f" batch_size: 4294967295 inputs { key: "x" value { data_type: TYPE_FP32 dims: [ 3 ] zero_data: true } } } ]`)
-		wantFailure(t, session.WarmUp(t.Context(), sample, ""), failure.Invalid, `input "x": FP32 [4294967295,3] takes 1 GiB or more`)
+		_, err := session.WarmUp(t.Context(), sample, "")
+		wantFailure(t, err, failure.Invalid, `input "x": FP32 [4294967295,3] takes 1 GiB or more`)
 	})
 }

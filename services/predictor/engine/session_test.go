@@ -253,7 +253,7 @@ func TestWarmUp(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			err := session.WarmUp(t.Context(), config(t, c.warmup), t.TempDir())
+			_, err := session.WarmUp(t.Context(), config(t, c.warmup), t.TempDir())
 			if c.want == "" {
 				if err != nil {
 					t.Error(err)

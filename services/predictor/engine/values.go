@@ -11,23 +11,56 @@ import (
 	"triptych/shared/oip"
 )
 
-// values are the inputs and outputs of one run. The runtime reads and writes
-// our memory, so it is pinned from the time when the runtime learns of it until
-// destroy.
+// values are the inputs and outputs of one run after the other. The runtime reads
+// and writes our memory, so it is pinned from the time when the runtime learns of
+// it until clear.
 type values struct {
 	in, out []ort.Value
 	memory  [][]byte // of each output; nil when the runtime allocates it
+	shape   []int64  // of an output, while the runtime learns of it
+	bytes   int64    // of all inputs
 	pins    runtime.Pinner
 }
 
-// destroy is called once, after the run.
-func (v *values) destroy() {
-	for _, value := range append(v.in, v.out...) {
+// clear is called once after each run.
+func (v *values) clear() {
+	discardAll(v.in)
+	discardAll(v.out)
+	clear(v.memory) // the answer's owner decides how long it lives
+	v.in, v.out, v.memory, v.bytes = v.in[:0], v.out[:0], v.memory[:0], 0
+	v.pins.Unpin()
+}
+
+func discardAll(values []ort.Value) {
+	for i, value := range values {
 		if value != nil {
 			discard(value)
+			values[i] = nil
 		}
 	}
-	v.pins.Unpin()
+}
+
+// fill makes the runtime see a batch and tells its size.
+func (v *values) fill(c *contract, inputs []oip.Tensor, preallocate bool) (int64, error) {
+	batch := int64(1)
+	for _, want := range c.inputs {
+		in, ok := named(inputs, want.name)
+		if !ok {
+			return 0, failure.New(failure.Invalid, "input %q is missing", want.name)
+		}
+		if c.batching {
+			batch = in.Shape[0]
+		}
+		if err := v.input(want, in); err != nil {
+			return 0, err
+		}
+	}
+	for _, out := range c.outputs {
+		if err := v.output(c, out, batch, preallocate && out.preallocated(c.batching)); err != nil {
+			return 0, err
+		}
+	}
+	return batch, nil
 }
 
 // discard frees what the binding holds in C. Its errors are always nil.
@@ -36,10 +69,11 @@ func discard(held interface{ Destroy() error }) { _ = held.Destroy() }
 // input adds a tensor that a caller sent. Its data is not copied, unless it
 // lies in memory where its elements are not aligned.
 func (v *values) input(want tensor, in oip.Tensor) error {
-	shape, err := replace(in.Shape, want.wire, want.inner)
+	shape, err := want.inside(in.Shape)
 	if err != nil {
 		return err
 	}
+	v.bytes += int64(len(in.Data))
 	var value ort.Value
 	if in.Datatype == oip.Bytes {
 		value, err = stringTensor(shape, in.Data)
@@ -60,8 +94,8 @@ func (v *values) output(c *contract, want tensor, batch int64, preallocate bool)
 		v.out, v.memory = append(v.out, nil), append(v.memory, nil)
 		return nil
 	}
-	shape := concrete(want.inner, batch)
-	size, err := oip.ByteSize(oip.Datatype(want.datatype), shape)
+	v.shape = appendConcrete(v.shape[:0], want.inner, batch)
+	size, err := oip.ByteSize(oip.Datatype(want.datatype), v.shape)
 	if err != nil {
 		return err
 	}
@@ -69,7 +103,7 @@ func (v *values) output(c *contract, want tensor, batch int64, preallocate bool)
 		return err
 	}
 	data := make([]byte, size)
-	value, err := v.view(want, shape, data)
+	value, err := v.view(want, v.shape, data)
 	if err != nil {
 		return failure.Prefix(fmt.Sprintf("output %q", want.name), err)
 	}
@@ -102,11 +136,15 @@ func aligned(data []byte, size int) []byte {
 
 // concrete is a shape in which the batch is the only free dimension, with it.
 func concrete(shape []int64, batch int64) []int64 {
-	filled := append([]int64{}, shape...)
-	for i, d := range filled {
+	return appendConcrete(make([]int64, 0, len(shape)), shape, batch)
+}
+
+func appendConcrete(filled, shape []int64, batch int64) []int64 {
+	for _, d := range shape {
 		if d < 0 {
-			filled[i] = batch
+			d = batch
 		}
+		filled = append(filled, d)
 	}
 	return filled
 }
@@ -137,29 +175,39 @@ func stringTensor(shape []int64, data []byte) (ort.Value, error) {
 }
 
 // results are the outputs of a run that succeeded.
-func (v *values) results(c *contract) ([]oip.Tensor, error) {
+func (v *values) results(c *contract, batch int64) ([]oip.Tensor, error) {
 	outputs := make([]oip.Tensor, 0, len(c.outputs))
 	for i, want := range c.outputs {
-		inner := []int64(v.out[i].GetShape())
-		if !oip.Fits(inner, want.inner) {
-			return nil, failure.New(failure.Internal, "the model gave output %q with shape %s, the configuration says %s", want.name, oip.FormatShape(inner), oip.FormatShape(want.inner))
+		out := oip.Tensor{Name: want.name, Datatype: oip.Datatype(want.datatype), Data: v.memory[i]}
+		var err error
+		if out.Data == nil {
+			out.Shape, out.Data, err = v.found(c, want, i)
+		} else {
+			out.Shape, err = want.outside(batch)
 		}
-		shape, err := replace(inner, want.inner, want.wire)
 		if err != nil {
 			return nil, err
 		}
-		data := v.memory[i]
-		if data == nil {
-			if data, err = contents(v.out[i]); err != nil {
-				return nil, failure.Prefix(fmt.Sprintf("output %q", want.name), err)
-			}
-			if err := c.affordable(want.name, int64(len(data))); err != nil {
-				return nil, err
-			}
-		}
-		outputs = append(outputs, oip.Tensor{Name: want.name, Datatype: oip.Datatype(want.datatype), Shape: shape, Data: data})
+		outputs = append(outputs, out)
 	}
 	return outputs, nil
+}
+
+// found reads an output that the runtime allocated.
+func (v *values) found(c *contract, want tensor, i int) ([]int64, []byte, error) {
+	inner := []int64(v.out[i].GetShape())
+	if !oip.Fits(inner, want.inner) {
+		return nil, nil, failure.New(failure.Internal, "the model gave output %q with shape %s, the configuration says %s", want.name, oip.FormatShape(inner), oip.FormatShape(want.inner))
+	}
+	shape, err := replace(inner, want.inner, want.wire)
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := contents(v.out[i])
+	if err != nil {
+		return nil, nil, failure.Prefix(fmt.Sprintf("output %q", want.name), err)
+	}
+	return shape, data, c.affordable(want.name, int64(len(data)))
 }
 
 // contents are the bytes of a tensor that the runtime allocated. The binding has

@@ -2,30 +2,84 @@ package engine
 
 import (
 	"context"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"triptych/proto/inference"
+	"triptych/shared/drift"
 	"triptych/shared/failure"
 	"triptych/shared/oip"
 )
 
-// WarmUp runs the samples of a configuration's model_warmup. Their files lie in
-// the folder "warmup" of the model's directory.
-func (s *Session) WarmUp(ctx context.Context, cfg *inference.ModelConfig, directory string) error {
+// WarmUp runs a new session before it takes traffic: the samples of the
+// configuration's model_warmup, those that new versions are compared on, and a
+// batch of each size that it will see. It tells how long the sizes took.
+//
+// Triton warms up each instance. Here all instances of a device are concurrent
+// runs of one session, so that each sample runs on each device as often as its
+// count says, once by default.
+func (s *Session) WarmUp(ctx context.Context, cfg *inference.ModelConfig, directory string) ([]Measured, error) {
 	for _, sample := range cfg.GetModelWarmup() {
-		if sample.GetBatchSize() == 0 && s.contract.batching {
-			continue // Triton's way to switch a sample off
+		if s.switchedOff(sample) {
+			continue
 		}
 		inputs, err := s.sample(sample, directory)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for range max(sample.GetCount(), 1) {
-			if _, err := s.Run(ctx, inputs); err != nil {
-				return failure.Prefix("model_warmup \""+sample.GetName()+"\"", err)
+		what := `model_warmup "` + sample.GetName() + `"`
+		for range int(max(sample.GetCount(), 1)) * len(s.Devices()) {
+			if err := s.warm(ctx, what, inputs, fromFiles(sample)); err != nil {
+				return nil, err
 			}
+		}
+	}
+	folder := sampleFolder(cfg)
+	if folder != "" {
+		samples, err := s.filedSamples(folder, directory)
+		if err != nil {
+			return nil, err
+		}
+		for _, sample := range slices.Repeat(samples, len(s.Devices())) {
+			if err := s.warm(ctx, `gate_samples "`+sample.Name+`"`, sample.Inputs, true); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return s.ramp(ctx, cfg)
+}
+
+// switchedOff is Triton's way to leave a sample out: no batch.
+func (s *Session) switchedOff(sample *inference.ModelWarmup) bool {
+	return sample.GetBatchSize() == 0 && s.contract.batching
+}
+
+// fromFiles tells whether a sample is real data.
+func fromFiles(sample *inference.ModelWarmup) bool {
+	for _, in := range sample.GetInputs() {
+		if in.GetInputDataFile() == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// warm runs one sample. That NaN comes of real data is a fault of the model, as
+// weights that were half copied make it; of zeros and noise it may come rightly.
+func (s *Session) warm(ctx context.Context, what string, inputs []oip.Tensor, realData bool) error {
+	outputs, err := s.Run(ctx, inputs)
+	if err != nil {
+		return failure.Prefix(what, err)
+	}
+	for _, out := range outputs {
+		n := drift.NaNs(out)
+		switch {
+		case n == 0:
+		case realData:
+			return failure.New(failure.Invalid, "model %q: %s gives %d NaN in output %q of shape %s", s.model, what, n, out.Name, oip.FormatShape(out.Shape))
+		default:
+			s.logger.Warn("warm-up gives NaN", "sample", what, "output", out.Name, "count", n)
 		}
 	}
 	return nil
@@ -62,33 +116,35 @@ func sampleData(given *inference.ModelWarmup_Input, t inference.DataType, shape 
 	size := zeroSize(t, shape)
 	switch given.GetInputDataType().(type) {
 	case *inference.ModelWarmup_Input_InputDataFile:
-		return sampleFile(given.GetInputDataFile(), t, size, directory)
-	case *inference.ModelWarmup_Input_RandomData:
-		data := make([]byte, size)
-		if t != inference.DataType_TYPE_STRING {
-			// The same every time, so that a failing load fails again.
-			_, _ = rand.NewChaCha8([32]byte{}).Read(data)
+		data, err := readSample(directory, "warmup", given.GetInputDataFile())
+		if err == nil && t != inference.DataType_TYPE_STRING && int64(len(data)) != size {
+			err = failure.New(failure.Invalid, "the file warmup/%s has %d bytes, the tensor has %d", given.GetInputDataFile(), len(data), size)
 		}
-		return data, nil
+		return data, err
+	case *inference.ModelWarmup_Input_RandomData:
+		return noise(t, size), nil
 	default:
 		return make([]byte, size), nil
 	}
 }
 
-func sampleFile(name string, t inference.DataType, size int64, directory string) ([]byte, error) {
+// readSample reads a file in a folder of the model's directory.
+func readSample(directory, folder, name string) ([]byte, error) {
 	if !filepath.IsLocal(name) {
-		return nil, failure.New(failure.Invalid, "the file %q leaves the folder warmup", name)
+		return nil, failure.New(failure.Invalid, "the file %q leaves the folder %s", name, folder)
 	}
-	path := filepath.Join(directory, "warmup", name)
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // to open a pipe waits for its writer
-		return nil, failure.New(failure.Invalid, "the file warmup/%s is not a regular file", name)
+	shown := filepath.Join(folder, name)
+	path := filepath.Join(directory, shown)
+	switch info, err := os.Stat(path); {
+	case err != nil:
+	case !info.Mode().IsRegular(): // to open a pipe waits for its writer
+		return nil, failure.New(failure.Invalid, "the file %s is not a regular file", shown)
+	case info.Size() >= maxBytes:
+		return nil, failure.New(failure.Invalid, "the file %s has 1 GiB or more", shown)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, failure.Wrap(err, failure.Invalid, "the file warmup/%s can't be read", name)
-	}
-	if t != inference.DataType_TYPE_STRING && int64(len(data)) != size {
-		return nil, failure.New(failure.Invalid, "the file warmup/%s has %d bytes, the tensor has %d", name, len(data), size)
+		return nil, failure.Wrap(err, failure.Invalid, "the file %s can't be read", shown)
 	}
 	return data, nil
 }

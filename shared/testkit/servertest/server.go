@@ -20,6 +20,8 @@ type Options struct {
 	Folders []string
 	// Control allows loading and unloading by request.
 	Control bool
+	// Load, when it is not nil, are the only models that are loaded at the start.
+	Load []string
 	// Telemetry is telemetry.Discard if nil.
 	Telemetry *telemetry.Telemetry
 	// Wrap makes what answers out of the service.
@@ -46,7 +48,7 @@ func Start(tb testing.TB, o Options, backends ...modelserver.Backend) *Server {
 		o.Telemetry = telemetry.Discard()
 	}
 	s := &Server{Registry: NewRegistry(tb, o.Telemetry, o.Folders, backends...)}
-	if err := s.Registry.LoadAll(context.Background()); err != nil {
+	if err := s.load(o.Load); err != nil {
 		tb.Fatal(err)
 	}
 	s.Service = modelserver.NewService(modelserver.Info{Name: "servertest"}, s.Registry, o.Control)
@@ -63,6 +65,13 @@ func Start(tb testing.TB, o Options, backends ...modelserver.Backend) *Server {
 	s.rpc.SetServing(true)
 	tb.Cleanup(s.Kill)
 	return s
+}
+
+func (s *Server) load(names []string) error {
+	if names != nil {
+		return s.Registry.LoadNamed(context.Background(), names)
+	}
+	return s.Registry.LoadAll(context.Background())
 }
 
 // Kill ends the server without grace. It may be called again.

@@ -9,8 +9,9 @@ The models are committed, so the tests need neither Python nor a network.
 
 import pathlib
 
+import numpy
 import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 HERE = pathlib.Path(__file__).parent
 OPSET = 17
@@ -94,6 +95,15 @@ def shapes():
          [constant("table", fp32, [float(i) for i in range(10)])])
 
 
+def external():
+    """The weights are in another file."""
+    fp32 = TensorProto.FLOAT
+    weights = numpy_helper.from_array(numpy.array([1, 2, 3], numpy.float32), "w")
+    onnx.external_data_helper.set_external_data(weights, "external.bin")
+    save("external", [helper.make_node("Add", ["x", "w"], ["y"])],
+         [tensor("x", fp32, ["n", 3])], [tensor("y", fp32, ["n", 3])], [weights])
+
+
 def slow():
     """Counts to a hundred million, one step of a loop at a time."""
     int64, boolean = TensorProto.INT64, TensorProto.BOOL
@@ -118,9 +128,34 @@ def future():
     save("unknown_domain", [helper.make_node("Identity", ["x"], ["y"], domain="com.example")], *io, domain="com.example")
 
 
+def hungry():
+    """A model that takes as much memory as its inputs add up to."""
+    int64, fp32 = TensorProto.INT64, TensorProto.FLOAT
+    save("hungry", [
+        helper.make_node("ReduceSum", ["x"], ["sum"], keepdims=0),
+        helper.make_node("Reshape", ["sum", "one"], ["size"]),
+        helper.make_node("ConstantOfShape", ["size"], ["zeros"]),
+        helper.make_node("ReduceSum", ["zeros"], ["zero"], keepdims=0),
+        helper.make_node("Cast", ["x"], ["numbers"], to=fp32),
+        helper.make_node("Add", ["numbers", "zero"], ["y"]),
+    ], [tensor("x", int64, ["n", 1])], [tensor("y", fp32, ["n", 1])], [constant("one", int64, [1])])
+
+
+def quantized():
+    """Rounds to 256 steps of the batch's own range."""
+    fp32 = TensorProto.FLOAT
+    save("dynamic_quantized", [
+        helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "scale", "zero"]),
+        helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["y"]),
+    ], [tensor("x", fp32, ["n", 3])], [tensor("y", fp32, ["n", 3])])
+
+
 if __name__ == "__main__":
     identities()
     batches()
     shapes()
+    external()
     slow()
     future()
+    hungry()
+    quantized()

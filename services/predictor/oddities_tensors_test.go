@@ -1,0 +1,60 @@
+package predictor_test
+
+import "testing"
+
+// Sections 1.3 and 1.10, REP-06, ORT-05: tensors that contradict themselves or
+// the model. Both sides are said, and where.
+func TestOddTensors(t *testing.T) {
+	judge(t, map[string]oddity{
+		"REP-06 dims with the batch":       {config: "max_batch_size: 8\n" + y + "\ninput { name: \"x\" data_type: TYPE_FP32\n dims: [ 1, 3 ] }", verdict: refused(`m/config.pbtxt:4:2: model "m": input "x": config says FP32 [-1,1,3], model says FP32 [-1,3]: dims never hold the batch dimension`)},
+		"REP-06 dims with a free batch":    {config: "max_batch_size: 8\n" + y + "\ninput { name: \"x\" data_type: TYPE_FP32\n dims: [ -1, 3 ] }", verdict: refused(`m/config.pbtxt:4:2: model "m": input "x": config says FP32 [-1,-1,3], model says FP32 [-1,3]: dims never hold the batch dimension`)},
+		"REP-06 a name misspelt":           {config: "max_batch_size: 8\n" + y + "\ninput {\n name: \"X\" data_type: TYPE_FP32 dims: 3 }", verdict: refused(`m/config.pbtxt:4:2: model "m": input "X" is not in the model, which has "x"`)},
+		"REP-06 an output too many":        {config: "max_batch_size: 8\n" + xy + "\noutput { name: \"z\" data_type: TYPE_FP32 dims: 3 }", verdict: refused(`m/config.pbtxt:3:10: model "m": output "z" is not in the model, which has "y"`)},
+		"REP-06 an input too few":          {model: "two_inputs", config: "max_batch_size: 8\ninput { name: \"a\" data_type: TYPE_FP32 dims: 3 }", verdict: refused(`m/config.pbtxt:2:1: model "m": the configuration lacks input "b", the model has "a", "b"`)},
+		"an output too few":                {model: "two_inputs", config: "max_batch_size: 8\noutput { name: \"sum\" data_type: TYPE_FP32 dims: 3 }", verdict: loads},
+		"REP-06 another size":              {config: "max_batch_size: 8\n" + x + "\noutput { name: \"y\" data_type: TYPE_FP32 dims: 1001 }", verdict: refused(`m/config.pbtxt:3:41: model "m": output "y": config says FP32 [-1,1001], model says FP32 [-1,3]`)},
+		"REP-06 another datatype":          {config: "max_batch_size: 8\n" + y + "\ninput { name: \"x\" dims: 3\n data_type: TYPE_FP16 }", verdict: refused(`m/config.pbtxt:4:2: model "m": input "x": config says FP16 [-1,3], model says FP32 [-1,3]`)},
+		"REP-06 max_batch_size 0, dynamic": {config: xy + "\ndynamic_batching { }", verdict: refused(`m/config.pbtxt:2:1: dynamic_batching needs a max_batch_size of 1 or more, but it is 0: give one, or leave dynamic_batching out`)},
+		"REP-06 an unknown field":          {config: "input { nam: \"x\" }", verdict: unclaimed(`m/config.pbtxt:1:9: unknown field: nam, did you mean "name"?`)},
+		"REP-06 an input twice":            {config: "max_batch_size: 8\n" + xy + "\n" + x, verdict: refused(`m/config.pbtxt:3:9: input "x" is there twice`)},
+		"REP-06 NCHW with 4 dims":          {config: "max_batch_size: 8\ninput { name: \"x\" data_type: TYPE_FP32 dims: [ 1, 3, 8, 8 ] format: FORMAT_NCHW }", verdict: refused(`m/config.pbtxt:2:61: input "x" has the format FORMAT_NCHW, which needs 3 dims, but has 4: dims never hold the batch dimension`)},
+		"NHWC with 2 dims":                 {config: "max_batch_size: 8\ninput { name: \"x\" data_type: TYPE_FP32 dims: [ 3, 3 ]\n format: FORMAT_NHWC }", verdict: refused(`m/config.pbtxt:3:2: input "x" has the format FORMAT_NHWC, which needs 3 dims, but has 2`)},
+		"dims without a batch":             {config: xy, verdict: refused(`m/config.pbtxt:1:40: model "m": input "x": config says FP32 [3], model says FP32 [-1,3]: without a max_batch_size, dims are all dimensions of the model`)},
+		"no batch, all dims":               {config: `input { name: "x" data_type: TYPE_FP32 dims: [ 2, 3 ] } output { name: "y" data_type: TYPE_FP32 dims: [ 2, 3 ] }`, verdict: loads},
+		"a free dim that the model fixes":  {config: "max_batch_size: 8\n" + y + "\ninput { name: \"x\" data_type: TYPE_FP32 dims: -1 }", verdict: refused(`m/config.pbtxt:3:40: model "m": input "x": config says FP32 [-1,-1], model says FP32 [-1,3]`)},
+		"a dim that the model leaves free": {model: "dynamic_fp32", config: `max_batch_size: 8 input { name: "x" data_type: TYPE_FP32 dims: 4 } output { name: "y" data_type: TYPE_FP32 dims: 8 }`, verdict: loads},
+		"dim 0":                            {config: "max_batch_size: 8 " + y + "\ninput { name: \"x\" data_type: TYPE_FP32 dims: [ 0 ] }", verdict: refused(`m/config.pbtxt:2:40: input "x" has the dim 0, must be 1 or more, or -1 for any`)},
+		"dim -2":                           {config: "max_batch_size: 8 " + y + "\ninput { name: \"x\" data_type: TYPE_FP32 dims: -2 }", verdict: refused(`m/config.pbtxt:2:40: input "x" has the dim -2, must be 1 or more, or -1 for any`)},
+		"empty dims":                       {config: "max_batch_size: 8 " + y + "\ninput { name: \"x\" data_type: TYPE_FP32 dims: [ ] }", verdict: refused(`m/config.pbtxt:2:40: input "x" has no dims`)},
+		"no data_type":                     {config: "max_batch_size: 8 " + y + "\ninput { name: \"x\" dims: 3 }", verdict: refused(`m/config.pbtxt:2:1: input "x" has no data_type`)},
+		"no name":                          {config: "max_batch_size: 8 " + y + "\ninput { data_type: TYPE_FP32 dims: 3 }", verdict: refused(`m/config.pbtxt:2:1: input 0 has no name`)},
+		"reshape":                          {config: "max_batch_size: 8\n" + y + `input { name: "x" data_type: TYPE_FP32 dims: [ 1, 3 ] reshape { shape: [ 3 ] } }`, verdict: loads},
+		"reshape to a scalar an item":      {model: "vector", config: `max_batch_size: 8 input { name: "x" data_type: TYPE_FP32 dims: 1 reshape { shape: [ ] } } output { name: "y" data_type: TYPE_FP32 dims: 1 reshape { } }`, verdict: loads},
+		"reshape to nothing, no batch":     {model: "vector", config: y + "\ninput { name: \"x\" data_type: TYPE_FP32 dims: 1\n reshape { } }", verdict: refused(`m/config.pbtxt:3:2: input "x" has an empty reshape, which needs max_batch_size > 0`)},
+		"reshape to another count":         {config: "max_batch_size: 8\n" + y + "\ninput { name: \"x\" data_type: TYPE_FP32 dims: [ 2, 2 ]\n reshape { shape: 3 } }", verdict: refused(`m/config.pbtxt:4:2: input "x" has 3 elements after reshape, but 4 in dims`)},
+		"reshape that loses a free dim":    {model: "dynamic_fp32", config: "max_batch_size: 8\ninput { name: \"x\" data_type: TYPE_FP32 dims: [ -1, 2 ]\n reshape { shape: 2 } }", verdict: refused(`m/config.pbtxt:3:2: model "m": input "x": reshape from [-1,-1,2] to [-1,2] changes the number of elements`)},
+		"optional":                         {config: "max_batch_size: 8 " + y + "\ninput { name: \"x\" data_type: TYPE_FP32 dims: 3 optional: true }", verdict: refused(`m/config.pbtxt:2:1: model "m": input "x": optional is not supported for ONNX models`)},
+		"is_shape_tensor":                  {config: "max_batch_size: 8 " + y + "\ninput { name: \"x\" data_type: TYPE_FP32 dims: 3\n is_shape_tensor: true }", verdict: refused(`m/config.pbtxt:3:2: is_shape_tensor is not supported`)},
+		"is_non_linear_format_io":          {config: "max_batch_size: 8 " + y + "\ninput { name: \"x\" data_type: TYPE_FP32 dims: 3\n is_non_linear_format_io: true }", verdict: refused(`m/config.pbtxt:3:2: is_non_linear_format_io is not supported`)},
+		"allow_ragged_batch":               {config: "max_batch_size: 8 " + y + "\ninput { name: \"x\" data_type: TYPE_FP32 dims: 3\n allow_ragged_batch: true }", verdict: refused(`m/config.pbtxt:3:2: allow_ragged_batch is not supported`)},
+
+		"ORT-05 batch fixed at 1, 8 wanted":      {model: "fixed_batch", config: xy + "\nmax_batch_size: 8", verdict: refused(`m/config.pbtxt:2:1: model "m": input "x": max_batch_size is 8, but the model's first dimension is fixed at 1 (FP32 [1,3]), so that it can't batch: set max_batch_size to 0 and give all dims`)},
+		"ORT-05 batch fixed, incomplete":         {model: "fixed_batch", config: "\nmax_batch_size: 8", verdict: refused(`m/config.pbtxt:2:1: model "m": max_batch_size is 8, but the model has a tensor whose first dimension is fixed, so that it can't batch`)},
+		"ORT-05 batch fixed at 1, 1 wanted":      {model: "fixed_batch", config: "max_batch_size: 1", verdict: refused(`m/config.pbtxt:1:1: model "m": max_batch_size is 1, but the model has a tensor whose first dimension is fixed, so that it can't batch`)},
+		"ORT-05 batch fixed, nothing wanted":     {model: "fixed_batch", verdict: loads, completed: `input { name: "x" data_type: TYPE_FP32 dims: [ 1, 3 ] } output { name: "y" data_type: TYPE_FP32 dims: [ 1, 3 ] }`},
+		"ORT-05 dynamic":                         {config: xy + "max_batch_size: 8", verdict: loads},
+		"ORT-05 dynamic in name only":            {model: "hidden_reshape", config: `max_batch_size: 8 input { name: "x" data_type: TYPE_FP32 dims: 4 } output { name: "y" data_type: TYPE_FP32 dims: -1 }`, verdict: refused(`model "m": a batch of 2 gives output "y" with shape [1,8], so that the model can't batch: set max_batch_size to 0`)},
+		"ORT-05 an output without the batch":     {model: "batch_last", config: "max_batch_size: 8", verdict: refused(`m/config.pbtxt:1:1: model "m": max_batch_size is 8, but the model has a tensor whose first dimension is fixed, so that it can't batch`)},
+		"ORT-06 weights that are absent":         {model: "external", verdict: refused(`model "m": model.onnx can't be loaded: its weights "external.bin" are not there`)},
+		"ORT-06 weights beside the file":         {model: "external", more: map[string]string{"m/1/external.bin": "twelve bytes"}, verdict: loads},
+		"ORT-06 weights without their last byte": {model: "external", more: map[string]string{"m/1/external.bin": "eleven byte"}, verdict: refused(`model "m": model.onnx can't be loaded: its weights "external.bin" end in the middle: they have 11 bytes, but "w" is 12 bytes at 0`)},
+		"ORT-07 FP16":                            {model: "identity_fp16", verdict: loads},
+		"ORT-07 strings":                         {model: "identity_string", verdict: loads, completed: `max_batch_size: 4 dynamic_batching { } input { name: "x" data_type: TYPE_STRING dims: 3 } output { name: "y" data_type: TYPE_STRING dims: 3 }`},
+		"ORT-07 a datatype nobody can send":      {model: "complex64", verdict: refused(`model "m": model.onnx can't be loaded: Exception during loading: MLDataType for: tensor(complex64) is not currently registered or supported`)},
+		"ORT-08 IR 99":                           {model: "future_ir", verdict: refused(`model "m": model.onnx can't be loaded: it has IR version 99, ONNX Runtime V takes up to 13 (written by triptych)`)},
+		"ORT-08 opset 99":                        {model: "future_opset", verdict: refused(`model "m": model.onnx can't be loaded: it has opset 99 of ai.onnx, ONNX Runtime V takes up to 25 (written by triptych)`)},
+		"ORT-08 an unknown domain":               {model: "unknown_domain", verdict: refused(`model "m": model.onnx can't be loaded: it uses the operator "com.example:Identity", whose domain is neither the runtime's nor defined in the file`)},
+		"REP-04 half a model":                    {model: "-", more: map[string]string{"m/1/model.onnx": "\x08\x08\x3a\x10half"}, verdict: refused(`model "m": model.onnx can't be loaded: the file ends in the middle: it has 8 bytes, but what begins at byte 4 goes on`)},
+		"an empty model":                         {model: "-", more: map[string]string{"m/1/model.onnx": ""}, verdict: refused(`model "m": the file 1/model.onnx is empty`)},
+	})
+}
