@@ -2,7 +2,9 @@ package simulator
 
 import (
 	"context"
+	"iter"
 	"strconv"
+	"time"
 
 	"triptych/services/predictor/batcher"
 	"triptych/shared/failure"
@@ -61,7 +63,23 @@ func (b *Backend) Load(ctx context.Context, spec modelserver.Spec) (modelserver.
 		accelerator.close()
 		return nil, err
 	}
+	for rows := range batchSizes(int(spec.Config.GetMaxBatchSize())) {
+		batches.Learn(rows, s.fixed+time.Duration(rows)*s.perItem)
+	}
 	return &model{device: accelerator, batcher: batches}, nil
+}
+
+// batchSizes are 1, 2, 4 and so on to the largest. A real device is timed while it
+// warms up; this one knows how long it will take.
+func batchSizes(most int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for rows := 1; rows < most; rows *= 2 {
+			if !yield(rows) {
+				return
+			}
+		}
+		yield(max(most, 1))
+	}
 }
 
 func (b *Backend) waiter() func() (waiter, error) {
