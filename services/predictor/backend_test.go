@@ -16,8 +16,8 @@ import (
 
 	"triptych/proto/inference"
 	predictor "triptych/services/predictor"
-	"triptych/services/predictor/engine"
 	"triptych/services/predictor/batcher"
+	"triptych/services/predictor/engine"
 	"triptych/shared/failure"
 	"triptych/shared/modelconfig"
 	"triptych/shared/modelserver"

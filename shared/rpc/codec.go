@@ -65,6 +65,9 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if !ok {
 		return errNotAMessage
 	}
+	if t, ok := tensorsOf(m); ok {
+		return unmarshalTensors(data, m, t)
+	}
 	buffer := data.MaterializeToBuffer(c.pool)
 	defer buffer.Free()
 	return proto.Unmarshal(buffer.ReadOnlyData(), m)

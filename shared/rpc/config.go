@@ -24,6 +24,16 @@ const (
 // deadline, to send more.
 const maxConcurrentCalls = 1024
 
+// The windows are how much a client may send before what it sent is read: enough
+// for some tensors at once, so that none of them waits for leave in the middle.
+// They are fixed: to measure what the way takes, as gRPC does otherwise, costs a
+// ping with each tensor. The buffer takes such a tensor in one read.
+const (
+	streamWindow     = 1 << 20
+	connectionWindow = 4 << 20
+	readBuffer       = 256 << 10
+)
+
 // DefaultMaxMessageBytes fits a batch of 16 images of FP32 [3,512,512] (50 MB)
 // and a 32 MiB photograph. Both ends have the same limit; neither is unlimited.
 const DefaultMaxMessageBytes = 64 << 20

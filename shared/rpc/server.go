@@ -41,6 +41,9 @@ func NewServer(address string, cfg Config, tel *telemetry.Telemetry) *Server {
 			grpc.MaxRecvMsgSize(cfg.MaxMessageBytes),
 			grpc.MaxSendMsgSize(cfg.MaxMessageBytes),
 			grpc.MaxConcurrentStreams(maxConcurrentCalls),
+			grpc.InitialWindowSize(streamWindow),
+			grpc.InitialConnWindowSize(connectionWindow),
+			grpc.ReadBufferSize(readBuffer),
 			grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinimum, PermitWithoutStream: true}),
 			// A connection has no greatest age: a stream, or the load of a large model, may
 			// last for as long as it needs.

@@ -107,6 +107,9 @@ func (r adaptive) worth(l *lane, n int, s scene) time.Time {
 		later := float64(n)*own + rest*(math.Max(w, free)+float64(l.cost.of(m-n)))
 		together := float64(m) * float64(l.cost.of(m))
 		gain := later - together - float64(m)*w
+		if l.pace.inStep() {
+			gain = math.Max(gain, float64(m)*r.inStep(l, m))
+		}
 		if gain <= best {
 			continue
 		}
@@ -118,6 +121,13 @@ func (r adaptive) worth(l *lane, n int, s scene) time.Time {
 		}
 	}
 	return until
+}
+
+// inStep is how much sooner m rows are answered that come back together after
+// each batch and wait for each other, than if they took turns in two halves.
+func (r adaptive) inStep(l *lane, m int) float64 {
+	half := m / 2
+	return float64(l.cost.of(half)+l.cost.of(m-half)-l.cost.of(m)) - float64(l.pace.until(0, m))
 }
 
 // targets are the sizes that are worth a thought: the preferred ones where there

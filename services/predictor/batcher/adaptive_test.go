@@ -151,6 +151,64 @@ func TestAdaptiveFillsTheAccelerator(t *testing.T) {
 	}
 }
 
+// Callers who take their time on a processor that they share, as clients on the
+// same machine do: it depends on how much whether it is better that all share a
+// batch or that they take turns in two halves. Whichever of Triton's delays is the
+// best for it, one setting of ours is as good.
+func TestAdaptiveBesideSlowCallers(t *testing.T) {
+	for _, each := range []time.Duration{200 * time.Microsecond, 450 * time.Microsecond} {
+		for _, callers := range []int{2, 4, 8, 16, 24, 32} {
+			ours := sharing(t, accelerator, callers, each, adaptive(10*time.Millisecond))
+			best := 0.0
+			for _, d := range []time.Duration{0, 2 * time.Millisecond, 10 * time.Millisecond} {
+				best = max(best, sharing(t, accelerator, callers, each, tritons(d)).rate)
+			}
+			t.Logf("%d callers, %s each: %.0f/s in batches of %.1f, p99 %s; the best of Triton's rules %.0f/s", callers, each, ours.rate, ours.rows, ours.quantile(.99), best)
+			if ours.rate < .97*best {
+				t.Errorf("%d callers, %s each: %.0f/s, want %.0f/s", callers, each, ours.rate, best)
+			}
+		}
+	}
+}
+
+// sharing is callers who need a processor for so long for each request, one after
+// the other.
+func sharing(t *testing.T, d device, callers int, each time.Duration, options ...option) (got load) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, d.model(), options...)
+		seed(b, d)
+		const warm, long = 500 * time.Millisecond, 2 * time.Second
+		var mu sync.Mutex
+		processor := make(chan struct{}, 1)
+		var group sync.WaitGroup
+		begin := time.Now()
+		for n := range callers {
+			random := rand.New(rand.NewPCG(1, uint64(n)))
+			group.Go(func() {
+				for time.Since(begin) < warm+long {
+					sent := time.Now()
+					processor <- struct{}{}
+					time.Sleep(time.Duration(float64(each) * (0.5 + random.Float64())))
+					<-processor
+					if _, _, err := b.Do(t.Context(), request(1, 1, 1)); err != nil {
+						t.Error(err)
+					}
+					if sent.Sub(begin) > warm {
+						mu.Lock()
+						got.times = append(got.times, time.Since(sent))
+						mu.Unlock()
+					}
+				}
+			})
+		}
+		group.Wait()
+		got.rate = float64(len(got.times)) / long.Seconds()
+		got.rows = float64(b.model.rows()) / float64(len(b.model.sizes()))
+	})
+	return got
+}
+
 // Callers at random times, from nearly none to most of what the device can do.
 func TestAdaptiveWaitsForNobodyWhoDoesNotCome(t *testing.T) {
 	const capacity = 1500

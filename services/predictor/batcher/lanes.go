@@ -164,9 +164,13 @@ func (q *lanes) begin(now time.Time, ran *lane) {
 	}
 }
 
+// horizon is beyond what anybody waits for: twice the time of the largest batch.
+// Without a cost nobody waits.
+func horizon(largest time.Duration) time.Duration { return cmp.Or(2*largest, maxWait) }
+
 func (q *lanes) turn(l *lane, now time.Time) {
 	if l.pace.round+1 == q.round {
-		l.pace.end(now)
+		l.pace.end(now, horizon(l.cost.of(q.cfg.MaxBatchSize)))
 	}
 	l.pace.begin(q.round, now, l.rows)
 }

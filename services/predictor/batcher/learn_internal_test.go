@@ -131,7 +131,7 @@ func rounds(p *pace, count int, long time.Duration, times ...time.Duration) {
 			p.arrive(now.Add(at), 1)
 		}
 		now = now.Add(long)
-		p.end(now)
+		p.end(now, time.Second)
 	}
 }
 
@@ -166,6 +166,19 @@ func TestPace(t *testing.T) {
 	}
 }
 
+// A quiet hour is soon forgotten.
+func TestPaceForgetsAQuietHour(t *testing.T) {
+	p := newPace(8)
+	now := time.Unix(0, 0)
+	p.begin(0, now, 0)
+	p.arrive(now.Add(time.Hour), 8)
+	p.end(now.Add(time.Hour), 20*ms)
+	rounds(&p, 8, 10*ms, ms, 2*ms, 3*ms)
+	if got := p.until(0, 3); got > 5*ms {
+		t.Errorf("three rows in %s, want about 3ms", got)
+	}
+}
+
 // Rows that wait when the round begins are there from its beginning.
 func TestPaceOfRowsThatWait(t *testing.T) {
 	p := newPace(8)
@@ -174,7 +187,7 @@ func TestPaceOfRowsThatWait(t *testing.T) {
 		p.begin(uint64(n), now, 5)
 		p.arrive(now.Add(2*ms), 3)
 		now = now.Add(5 * ms)
-		p.end(now)
+		p.end(now, time.Second)
 	}
 	if got := p.until(2, 5); got != 0 {
 		t.Errorf("rows that were there come in %s", got)

@@ -12,6 +12,7 @@ type pace struct {
 	last  time.Time       // of the newest row of the round, or its beginning
 	times []time.Duration // of this round, by row
 	mean  []time.Duration // of the rounds before, by row; unknown is never
+	empty float64         // share of the rounds that began with hardly anybody waiting
 }
 
 const (
@@ -33,7 +34,16 @@ func (p *pace) begin(round uint64, now time.Time, waiting int) {
 	p.round, p.begun, p.last = round, now, now
 	p.times = p.times[:0]
 	p.arrive(now, waiting)
+	empty := 0.0
+	if 8*waiting <= len(p.mean) {
+		empty = 1
+	}
+	p.empty += paceWeight * (empty - p.empty)
 }
+
+// inStep tells whether callers come back together after each batch: hardly
+// anybody waits when an instance becomes idle.
+func (p *pace) inStep() bool { return p.empty > 0.5 }
 
 // arrive notes rows that have just come.
 func (p *pace) arrive(now time.Time, rows int) {
@@ -46,21 +56,24 @@ func (p *pace) arrive(now time.Time, rows int) {
 }
 
 // end learns from the round. A row that did not come would have come later than
-// the round took.
-func (p *pace) end(now time.Time) {
+// the round took. A gap longer than the horizon is as good as one without an end:
+// a quiet hour must not be remembered for long.
+func (p *pace) end(now time.Time, horizon time.Duration) {
 	length := now.Sub(p.begun)
+	var before, seen time.Duration
 	for i, mean := range p.mean {
-		seen := length
+		at := length
 		if i < len(p.times) {
-			seen = p.times[i]
-		} else if mean != never && length <= mean {
-			continue
+			at = p.times[i]
 		}
-		if mean == never {
+		seen += min(at-before, horizon)
+		before = at
+		switch {
+		case mean == never:
 			p.mean[i] = seen
-			continue
+		case i < len(p.times) || seen > mean:
+			p.mean[i] += time.Duration(paceWeight * float64(seen-mean))
 		}
-		p.mean[i] += time.Duration(paceWeight * float64(seen-mean))
 	}
 }
 
