@@ -79,12 +79,13 @@ const (
 // worth is until when it pays to wait for more rows than the n that are there;
 // zero when it does not.
 //
-// Weighed are the sums of the times at which m rows are answered. When the n go
-// now, the m-n others start when an instance is free again; when the n wait, all
-// start when the last has come:
+// Weighed are the sums of the times at which rows are answered: those that are
+// there, those up to a size m that is waited for, and those up to k that come
+// before an instance is free again. When the n go now, the others run together when
+// one is free; when they wait, m run when the last has come, and the rest then:
 //
-//	now  = n·c(n) + (m-n)·(max(w, free) + c(m-n))
-//	wait = m·(w + c(m))
+//	now  = n·c(n) + (k-n)·(max(w, free) + c(k-n))
+//	wait = m·(w + c(m)) + (k-m)·(w + c(m) + c(k-m))
 //
 // where c is the cost of a batch, w the forecast of the time until m rows are
 // there, and free the time until the next instance is idle. The m with the
@@ -94,8 +95,15 @@ func (r adaptive) worth(l *lane, n int, s scene) time.Time {
 	if r.delay == 0 || s.idle || !l.cost.known() {
 		return time.Time{}
 	}
-	own := float64(l.cost.of(n))
+	c := func(rows int) float64 {
+		if rows == 0 {
+			return 0
+		}
+		return float64(l.cost.of(rows))
+	}
+	own := c(n)
 	free := math.Min(own, float64(s.free))
+	soon := l.pace.within(n, time.Duration(free))
 	var until time.Time
 	best := 0.0
 	for m := range r.targets(n, s.limit) {
@@ -103,25 +111,31 @@ func (r adaptive) worth(l *lane, n int, s scene) time.Time {
 		if forecast == never {
 			break
 		}
-		w, rest := float64(forecast), float64(m-n)
-		later := float64(n)*own + rest*(math.Max(w, free)+float64(l.cost.of(m-n)))
-		together := float64(m) * float64(l.cost.of(m))
-		gain := later - together - float64(m)*w
+		w, k := float64(forecast), max(m, soon)
+		next := math.Max(w, free)
+		now := sum(n, own) + sum(k-n, next+c(k-n))
+		wait := sum(m, w+c(m)) + sum(k-m, w+c(m)+c(k-m))
+		gain := now - wait
+		doubt := 2*forecast + time.Duration(grace*own)
 		if l.pace.inStep() {
-			gain = math.Max(gain, float64(m)*r.inStep(l, m))
+			if together := float64(m) * r.inStep(l, m); together > gain {
+				gain, doubt = together, forecast+time.Duration(own/2)
+			}
 		}
 		if gain <= best {
 			continue
 		}
 		// From here on every moment of waiting costs m of it.
 		late := max(time.Duration(gain/float64(m)), time.Duration(grace*own))
-		patience := min(forecast+late, 2*forecast+time.Duration(grace*own))
-		if last := l.pace.last.Add(patience); s.now.Before(last) {
+		if last := l.pace.last.Add(min(forecast+late, doubt)); s.now.Before(last) {
 			best, until = gain, last
 		}
 	}
 	return until
 }
+
+// sum is that of the times at which so many rows are answered.
+func sum(rows int, at float64) float64 { return float64(rows) * at }
 
 // inStep is how much sooner m rows are answered that come back together after
 // each batch and wait for each other, than if they took turns in two halves.

@@ -102,9 +102,10 @@ func (it *item) measure(cfg Config) error {
 	return nil
 }
 
-// farDeadline is what a request without a deadline is ordered by, so that those
-// with one do not go before it for ever.
-const farDeadline = time.Minute
+// farDeadline is the latest deadline that requests are ordered by: beyond it, and
+// without one, they run as they come. So nobody who has time waits for longer than
+// this behind others who have less and keep coming.
+const farDeadline = 10 * time.Second
 
 // rank finds the request's level and its place in it.
 func (it *item) rank(b *Batcher, req *inference.ModelInferRequest) error {
@@ -116,14 +117,15 @@ func (it *item) rank(b *Batcher, req *inference.ModelInferRequest) error {
 	if priority >= 1 && priority <= int64(b.cfg.Levels) {
 		it.level = int(priority)
 	}
-	deadline, ok := it.ctx.Deadline()
-	if ok {
+	due := it.enqueued.Add(farDeadline)
+	if deadline, ok := it.ctx.Deadline(); ok {
 		it.deadline = deadline
-	} else {
-		deadline = it.enqueued.Add(farDeadline)
+		if deadline.Before(due) {
+			due = deadline
+		}
 	}
 	if !b.cfg.inOrder() {
-		it.due = deadline.Sub(b.begun)
+		it.due = due.Sub(b.begun)
 	}
 	return nil
 }

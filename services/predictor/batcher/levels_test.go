@@ -157,15 +157,15 @@ func TestNoLevelStarves(t *testing.T) {
 	}
 }
 
-// Inside a level the earliest deadline goes first, and who has none does not
-// starve behind those that have.
+// Inside a level the earliest deadline goes first. Who has none, or one that is
+// far, waits at most 10 seconds behind those that have less time and keep coming.
 func TestEarliestDeadlineFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, &fakeModel{took: time.Second}, levels(1, 1), func(c *batcher.Config) { c.Policy = batcher.Adaptive })
 		block := b.send(t.Context(), t, request(1000, 1, 4))
 		synctest.Wait()
 		all := []<-chan outcome{block}
-		for n, patience := range []time.Duration{0, 50 * time.Second, 20 * time.Second, 30 * time.Second, 2 * time.Minute} {
+		for n, patience := range []time.Duration{0, 9 * time.Second, 7 * time.Second, 8 * time.Second, 20 * time.Second, 2 * time.Minute} {
 			ctx := t.Context()
 			if patience > 0 {
 				var cancel context.CancelFunc
@@ -180,9 +180,36 @@ func TestEarliestDeadlineFirst(t *testing.T) {
 				t.Error(got.err)
 			}
 		}
-		if want := [][]uint32{{1000}, {2}, {3}, {1}, {0}, {4}}; !equalBatches(b.model.batches, want) {
+		if want := [][]uint32{{1000}, {2}, {3}, {1}, {0}, {4}, {5}}; !equalBatches(b.model.batches, want) {
 			t.Errorf("ran %v, want %v", b.model.batches, want)
 		}
+	})
+}
+
+// A request with much time is not held up for as long as others with less keep the
+// device busy.
+func TestALongDeadlineDoesNotStarve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, &fakeModel{took: time.Second}, levels(1, 1), func(c *batcher.Config) { c.Policy = batcher.Adaptive })
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		for n := range uint32(3) {
+			go func() {
+				for ctx.Err() == nil {
+					limited, cancel := context.WithTimeout(ctx, 5*time.Second)
+					_, _, _ = b.Do(limited, request(n, 1, 4))
+					cancel()
+				}
+			}()
+		}
+		time.Sleep(10 * time.Second)
+		long, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if got := <-b.send(long, t, request(100, 1, 4)); got.err != nil || got.took > 15*time.Second {
+			t.Errorf("%v after %s", got.err, got.took)
+		}
+		stop()
+		synctest.Wait()
 	})
 }
 

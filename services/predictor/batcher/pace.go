@@ -87,3 +87,13 @@ func (p *pace) until(have, want int) time.Duration {
 	}
 	return max(p.mean[want-1]-p.mean[have-1], 0)
 }
+
+// within forecasts how many rows there will be so long after the newest of those
+// that are there.
+func (p *pace) within(have int, d time.Duration) int {
+	rows := have
+	for rows < len(p.mean) && p.until(have, rows+1) <= d {
+		rows++
+	}
+	return rows
+}
