@@ -67,6 +67,9 @@ func BenchmarkFloat32(b *testing.B) {
 	b.Run("batched", func(b *testing.B) {
 		on, _ := backend(b)
 		model := load(b, on, sample(b, 1))
+		if err := model.(modelserver.Warmer).WarmUp(b.Context()); err != nil {
+			b.Fatal(err)
+		}
 		inTurn(b, benchCallers, func(req *inference.ModelInferRequest) error {
 			_, err := model.Infer(b.Context(), req)
 			return err

@@ -15,6 +15,9 @@ type adaptive struct {
 
 func (r adaptive) cut(l *lane, queue []*item, s scene) verdict {
 	v := fitting(queue, s.limit)
+	if l.cost.outdated() && v.n > 1 && queue[0].rows == 1 {
+		return verdict{n: 1, rows: 1, reason: cutProbe}
+	}
 	if enough := l.cost.enough(v.rows); enough < v.rows {
 		v = fitting(queue[:v.n], enough)
 		v.reason = cutEnough

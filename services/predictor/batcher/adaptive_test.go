@@ -237,6 +237,32 @@ func TestAdaptiveDoesNotBatchWhatDoesNotPay(t *testing.T) {
 	}
 }
 
+// That a row alone takes as long as in a batch is found out though the device was
+// cold when a row ran alone, and has been busy ever since.
+func TestAdaptiveForgetsAColdStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, device(processor).model(), adaptive(10*time.Millisecond))
+		b.Learn(1, 2*processor(1))
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		for range 16 {
+			go func() {
+				for ctx.Err() == nil {
+					_, _, _ = b.Do(ctx, request(1, 1, 1))
+				}
+			}()
+		}
+		time.Sleep(20 * time.Minute)
+		stop()
+		sizes := b.model.sizes()
+		for _, rows := range sizes[len(sizes)-100 : len(sizes)-20] {
+			if rows > 2 {
+				t.Fatalf("batches of %v in the end", sizes[len(sizes)-100:])
+			}
+		}
+	})
+}
+
 // train lets so many callers come again and again, a millisecond after each
 // batch, until the batcher knows that they do.
 func train(t *testing.T, b *bench, callers int) {

@@ -13,6 +13,7 @@ import (
 type cost struct {
 	points []point // by rows
 	scale  float64
+	since  int // batches since one of a single row
 }
 
 // point is the time of a batch of so many rows, in nanoseconds, at scale 1.
@@ -40,6 +41,13 @@ func (c *cost) add(rows int, took time.Duration) {
 	if c.scale == 0 {
 		c.scale = 1
 	}
+	weight := shapeWeight
+	if c.since++; rows == 1 {
+		if c.outdated() {
+			weight = probeWeight
+		}
+		c.since = 0
+	}
 	i := sort.Search(len(c.points), func(i int) bool { return c.points[i].rows >= rows })
 	if i == len(c.points) || c.points[i].rows != rows {
 		if len(c.points) >= maxPoints {
@@ -58,9 +66,21 @@ func (c *cost) add(rows int, took time.Duration) {
 	// A batch that was held up by something else must not count for ever.
 	seen := math.Min(float64(took)/c.scale, 4*p.took)
 	relative := seen / p.took
-	p.took += shapeWeight * (seen - p.took)
+	p.took += weight * (seen - p.took)
 	c.scale *= 1 + scaleWeight*(relative-1)
 }
+
+// probeEvery is how many batches may run until one row has to run alone, and
+// probeWeight what that counts.
+const (
+	probeEvery  = 512
+	probeWeight = 0.5
+)
+
+// outdated tells that it is long since a single row ran: what that takes would
+// otherwise never be learned again while there is much to do, and all that is
+// decided rests on it.
+func (c *cost) outdated() bool { return c.since >= probeEvery }
 
 // known tells whether more than one size was seen, so that the curve has a
 // shape.

@@ -18,6 +18,7 @@
 //   - preferred: a preferred size, the largest that the requests have together;
 //   - delay: the oldest request has waited max_queue_delay_microseconds;
 //   - deadline: a request would be late if it waited longer;
+//   - probe: one row alone, once in 512 batches, to know again what that takes;
 //   - shape: waiting would pay, but requests of another lane wait too;
 //   - idle: an instance is idle, and nobody comes who is worth waiting for;
 //   - drain: the batcher is closing and waits for nobody.
@@ -26,7 +27,7 @@
 // requests come, and waits only for as long as the sum of all waiting gets
 // smaller by it; the delay is the most that it waits (see [adaptive]). The policy
 // "triton" waits the delay whenever a batch has no preferred size, knows neither
-// enough, deadline nor shape, and refuses no request for its deadline.
+// enough, deadline, probe nor shape, and refuses no request for its deadline.
 //
 // Bounds. At most MaxQueueSize requests of a level wait: one more is Busy at
 // once, with a hint computed from the recent speed. A request that can't be

@@ -29,7 +29,7 @@ const (
 )
 
 var (
-	cutReasons   = []string{cutFull, cutEnough, cutPreferred, cutDelay, cutDeadline, cutShape, cutIdle, cutDrain}
+	cutReasons   = []string{cutFull, cutEnough, cutPreferred, cutDelay, cutDeadline, cutShape, cutProbe, cutIdle, cutDrain}
 	dropReasons  = []string{dropFull, dropTimeout, dropCancelled, dropDeadline, dropHopeless}
 	retryReasons = []string{retryFailed, retryMemory}
 )
@@ -77,7 +77,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Buckets: []float64{.0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 		}, []string{"model", "version"}),
 		cuts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "triptych_batch_cut_total", Help: "Batches by the reason why they were cut: full, enough, preferred, delay, deadline, shape, idle, drain.",
+			Name: "triptych_batch_cut_total", Help: "Batches by the reason why they were cut: full, enough, preferred, delay, deadline, shape, probe, idle, drain.",
 		}, []string{"model", "version", "reason"}),
 		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "triptych_queue_dropped_total", Help: "Requests that were refused by or dropped from the queue: full, timeout, cancelled, deadline, unmeetable.",

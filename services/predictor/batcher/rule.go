@@ -10,6 +10,7 @@ const (
 	cutDelay     = "delay"
 	cutDeadline  = "deadline"
 	cutShape     = "shape"
+	cutProbe     = "probe"
 	cutIdle      = "idle"
 	cutDrain     = "drain"
 )
