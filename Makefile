@@ -24,6 +24,9 @@ ifneq ($(TRIPTYCH_CACHE),$(CURDIR)/.cache)
 export TRIPTYCH_ONNXRUNTIME ?= $(shell find "$(TRIPTYCH_CACHE)/onnxruntime" -name libonnxruntime.so 2>/dev/null | sort -V | tail -n 1)
 endif
 
+# The header that NVIDIA's binding brings marks much of itself as deprecated: 300 lines of warnings.
+export CGO_CFLAGS ?= -g -O2 -Wno-deprecated-declarations
+
 include tools/make/help.mk
 include tools/make/build.mk
 include tools/make/tools.mk

@@ -4,7 +4,8 @@
 # `make setup build` sees what setup installed.
 TAGS = $(shell pkg-config --exists libjpeg libwebp 2>/dev/null || echo portable)
 
-LDFLAGS = -s -w -X triptych/shared/telemetry.version=$(VERSION)
+# Lazy binding: the symbols of NVML are there only where there is a GPU.
+LDFLAGS = -s -w -X triptych/shared/telemetry.version=$(VERSION) -extldflags=-Wl,-z,lazy
 
 .PHONY: setup
 setup: ## Install what the build needs: C libraries, ONNX Runtime (once, by checksum)
