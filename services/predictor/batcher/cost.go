@@ -123,14 +123,42 @@ func (c *cost) enough(rows int) int {
 	if !c.known() || rows < 2 {
 		return rows
 	}
+	each := func(n int) float64 { return c.shape(n) / float64(n) }
 	best := math.Inf(1)
-	for n := 1; n <= rows; n++ {
-		best = math.Min(best, c.shape(n)/float64(n))
+	for from, to := range c.pieces(rows) {
+		best = math.Min(best, math.Min(each(from), each(to)))
 	}
-	for n := 1; n <= rows/2; n++ {
-		if c.shape(n)/float64(n) <= best*(1+margin) {
-			return n
+	cheap := func(n int) bool { return each(n) <= best*(1+margin) }
+	for from, to := range c.pieces(rows / 2) {
+		if cheap(from) {
+			return from
+		}
+		if cheap(to) {
+			return from + sort.Search(to-from, func(i int) bool { return cheap(from + i) })
 		}
 	}
 	return rows
+}
+
+// pieces are the stretches of sizes up to rows on which a row becomes steadily
+// cheaper or steadily dearer, so that to look at their ends is enough: the largest
+// batch that a configuration allows has no bound.
+func (c *cost) pieces(rows int) func(yield func(from, to int) bool) {
+	return func(yield func(int, int) bool) {
+		from := 1
+		for _, p := range c.points {
+			for _, next := range [...]int{p.rows, p.rows + 1} {
+				if next <= from || next > rows {
+					continue
+				}
+				if !yield(from, next-1) {
+					return
+				}
+				from = next
+			}
+		}
+		if from <= rows {
+			yield(from, rows)
+		}
+	}
 }

@@ -211,3 +211,44 @@ func BenchmarkDecision(b *testing.B) {
 		r.cut(l, l.waiting, s)
 	}
 }
+
+// What enough finds at the ends of the pieces of a curve is what a look at every
+// size finds.
+func TestEnoughMissesNoSize(t *testing.T) {
+	slow := func(c *cost, rows int) int {
+		each := func(n int) float64 { return c.shape(n) / float64(n) }
+		best := each(1)
+		for n := 2; n <= rows; n++ {
+			best = min(best, each(n))
+		}
+		for n := 1; n <= rows/2; n++ {
+			if each(n) <= best*(1+margin) {
+				return n
+			}
+		}
+		return rows
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		c := &cost{}
+		for range 2 + random.IntN(8) {
+			c.add(1+random.IntN(100), time.Duration(1+random.IntN(1000))*time.Microsecond)
+		}
+		if rows := 2 + random.IntN(200); c.known() && c.enough(rows) != slow(c, rows) {
+			t.Fatalf("%v: %d of %d rows are enough, want %d", c.points, c.enough(rows), rows, slow(c, rows))
+		}
+	}
+}
+
+// A max_batch_size that means "no bound" must not be counted through, least of all
+// under the lock that everybody needs.
+func TestEnoughOfTheLargestBatch(t *testing.T) {
+	c := learned(map[int]time.Duration{1: 5 * ms, 2: 5*ms + 1000, 1024: 6 * ms})
+	begun := time.Now()
+	if got := c.enough(1<<31 - 1); got < 1024 {
+		t.Errorf("%d rows are enough", got)
+	}
+	if took := time.Since(begun); took > ms {
+		t.Errorf("it took %s to think about it", took)
+	}
+}
