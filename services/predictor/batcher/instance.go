@@ -22,7 +22,8 @@ type work struct {
 	batch   trace.Span      // nil unless a member is sampled
 	ctx     context.Context // ends when no member waits any longer
 	cancel  context.CancelFunc
-	waiting int // members whose caller still waits; guarded by the batcher's lock
+	waiting int // members whose caller still waits for an answer; guarded by the batcher's lock
+	settled int // members that have their answers; guarded as well
 }
 
 // instance runs one batch after the other until the batcher is closed and empty.
@@ -85,7 +86,8 @@ func (b *Batcher) claim(w *work, c cut, now time.Time) bool {
 		return false
 	}
 	w.members = append(w.members[:0], c.members...)
-	w.lane, w.rows, w.reason, w.begun, w.waiting = c.lane, c.rows, c.reason, now, len(c.members)
+	w.lane, w.rows, w.reason, w.begun = c.lane, c.rows, c.reason, now
+	w.waiting, w.settled = len(c.members), 0
 	b.lanes.levels.cut(w.members)
 	for _, it := range w.members {
 		b.lanes.remove(it)
@@ -127,17 +129,23 @@ func (b *Batcher) hopeless(it *item, now time.Time, took time.Duration) bool {
 
 // settle ends the batch's hold on members that have their answers, and gives
 // them out. From then on they are their callers': the batch forgets them. The
-// first whose caller still waits speaks for the executions.
-func (b *Batcher) settle(members []*item, executions int) {
+// first whose caller still waits speaks for the executions. When the callers of all
+// the others have gone, nobody waits for the rest of the batch.
+func (b *Batcher) settle(w *work, members []*item, executions int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.unread(members)
+	w.settled += len(members)
 	for i, it := range members {
 		if !it.left {
 			it.timing.Executions, executions = executions, 0
+			w.waiting--
 		}
 		it.work, members[i] = nil, nil
 		b.order.answer(it)
+	}
+	if w.waiting == 0 && w.settled < len(w.members) {
+		w.cancel()
 	}
 }
 

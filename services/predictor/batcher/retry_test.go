@@ -302,3 +302,37 @@ func TestStalled(t *testing.T) {
 		}
 	})
 }
+
+// When the members that have their answers are not counted, nobody waits for the
+// rest of the batch any longer: a run that hangs is given up, and does not hold the
+// instance for ever.
+func TestRetryThatHangsEndsWithItsLastCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, &fakeModel{}, delay(time.Millisecond), func(c *batcher.Config) { c.Policy = batcher.Triton })
+		b.model.run = func(ctx context.Context, in []oip.Tensor) ([]oip.Tensor, error) {
+			switch {
+			case in[0].Shape[0] > 1:
+				return nil, failure.New(failure.Internal, "not together")
+			case binary.LittleEndian.Uint32(in[0].Data) == 13:
+				<-ctx.Done()
+				return nil, failure.OfContext(ctx)
+			}
+			return plusOne(in[0]), nil
+		}
+		impatient, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		first := b.send(t.Context(), t, request(1, 1, 4))
+		synctest.Wait()
+		hangs := b.send(impatient, t, request(13, 1, 4))
+		synctest.Wait()
+		last := b.send(impatient, t, request(3, 1, 4))
+		if got := <-first; got.err != nil {
+			t.Fatal(got.err)
+		}
+		wantKind(t, (<-hangs).err, failure.Deadline)
+		wantKind(t, (<-last).err, failure.Deadline)
+		if got := <-b.send(t.Context(), t, request(4, 1, 4)); got.err != nil || got.took > time.Second {
+			t.Errorf("the next caller: %v after %s", got.err, got.took)
+		}
+	})
+}

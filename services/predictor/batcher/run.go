@@ -180,5 +180,5 @@ func (p part) finish(b *Batcher, timing modelserver.Timing, err error) {
 		}
 		it.endRun(it.err)
 	}
-	b.settle(p.all(), executions)
+	b.settle(p.work, p.all(), executions)
 }
