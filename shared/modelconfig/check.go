@@ -147,11 +147,19 @@ func product(dims []int64) int64 {
 	return n
 }
 
+// maxInstances bounds the instances of a version: each costs memory, and a little
+// for every batch.
+const maxInstances = 1024
+
 func (d *Document) checkInstances() error {
+	total := 0
 	for i, g := range d.Config.GetInstanceGroup() {
 		here := place{"instance_group", i}
 		if g.GetCount() < 0 {
 			return d.failf([]place{here, {"count", 0}}, "instance_group has the count %d, must be 0 or more", g.GetCount())
+		}
+		if total += int(g.GetCount()) * max(len(g.GetGpus()), 1); total > maxInstances {
+			return d.failf([]place{here, {"count", 0}}, "instance_group asks for %d instances, at most %d are taken", total, maxInstances)
 		}
 		if err := d.checkGroup(here, g); err != nil {
 			return err

@@ -60,6 +60,7 @@ func TestCheckTensors(t *testing.T) {
 		"reshape with a wrong dim":  {"output { name: \"y\" data_type: TYPE_FP32 dims: 4 reshape { shape: [ 4, 0 ] } }", `config.pbtxt:1:59: output "y" has the dim 0 in its reshape, must be 1 or more, or -1 for any`},
 		"gpus with KIND_CPU":        {good + "instance_group [ { kind: KIND_AUTO }, { kind: KIND_CPU gpus: [ 0 ] } ]", "config.pbtxt:4:56: instance_group of KIND_CPU can't name gpus"},
 		"negative count":            {good + "instance_group { count: -1 }", "config.pbtxt:4:18: instance_group has the count -1, must be 0 or more"},
+		"too many instances":        {good + "instance_group [ { count: 1000 }, { count: 25 } ]", "config.pbtxt:4:37: instance_group asks for 1025 instances, at most 1024 are taken"},
 		"version 0":                 {"version_policy { specific { versions: [ 1, 0 ] } }", "config.pbtxt:1:29: version_policy names the version 0, must be 1 or more"},
 		"specific without versions": {"version_policy {\n specific { } }", "config.pbtxt:2:2: version_policy specific names no versions"},
 	}
