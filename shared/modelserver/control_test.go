@@ -310,6 +310,21 @@ func TestOverride(t *testing.T) {
 	}
 }
 
+// A folder with thousands of folders in each other is refused before it is looked
+// at, which would take seconds.
+func TestDeepFolderRefused(t *testing.T) {
+	t.Parallel()
+	folder := servertest.Repository(t, map[string]string{
+		"m/config.pbtxt": doubleConfig, "m/1/model.bin": "1", "m/1/" + strings.Repeat("d/", 200) + "x": "",
+	})
+	var directories sync.Map
+	r := newRegistry(t, folder, reading(&directories))
+	err := r.Load(t.Context(), "m")
+	if want := `the folder of model "m" has more than 64 folders in each other`; failure.Message(err) != want {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
 func TestOverrideRefused(t *testing.T) {
 	t.Parallel()
 	folder := servertest.Repository(t, map[string]string{"m/config.pbtxt": doubleConfig, "m/1/model.bin": "1"})
@@ -329,6 +344,7 @@ func TestOverrideRefused(t *testing.T) {
 		"another backend": {"m", map[string]*inference.ModelRepositoryParameter{"config": stringParameter(`{"backend": "elsewhere"}`)}, failure.NotFound, `model "m" has the backend "elsewhere", which is not served here`},
 		"no such model":   {"nobody", map[string]*inference.ModelRepositoryParameter{"config": config}, failure.NotFound, `model "nobody" is not in the repository`},
 		"a bad name":      {"../m", map[string]*inference.ModelRepositoryParameter{"config": config, "file:1/model.bin": bytesParameter("x")}, failure.NotFound, `model "../m" is not in the repository`},
+		"a long name":     {strings.Repeat("n", 256), map[string]*inference.ModelRepositoryParameter{"config": config, "file:1/model.bin": bytesParameter("x")}, failure.NotFound, "model " + failure.Quote(strings.Repeat("n", 256)) + " is not in the repository"},
 		"broken JSON":     {"m", map[string]*inference.ModelRepositoryParameter{"config": stringParameter("{")}, failure.Invalid, "the sent config of m:1:1: unexpected end of JSON input"},
 	}
 	for _, path := range []string{"../x", "/etc/x", "1/../../x", "", ".", "1\\..\\x", "1/\x00"} {
@@ -338,6 +354,23 @@ func TestOverrideRefused(t *testing.T) {
 			kind   failure.Kind
 			want   string
 		}{"m", map[string]*inference.ModelRepositoryParameter{"config": config, "file:" + path: bytesParameter("x")}, failure.Invalid, "the file " + failure.Quote(path) + " leaves the model's folder"}
+	}
+	for path, want := range map[string]string{
+		"1":                            `"1" is a file and a folder with the file "1/model.bin"`,
+		"1/model.bin/x":                `"1/model.bin" is a file and a folder with the file "1/model.bin/x"`,
+		"1/":                           `the file "1/" must be a plain path such as 1/model.onnx`,
+		"1//y":                         `the file "1//y" must be a plain path such as 1/model.onnx`,
+		"1/..":                         `the file "1/.." must be a plain path such as 1/model.onnx`,
+		strings.Repeat("d/", 70):       "must be a plain path",
+		strings.Repeat("d/", 70) + "x": "is too long",
+		strings.Repeat("x", 256):       "is too long",
+	} {
+		_, err := s.RepositoryModelLoad(t.Context(), &inference.RepositoryModelLoadRequest{ModelName: "m", Parameters: map[string]*inference.ModelRepositoryParameter{
+			"config": config, "file:1/model.bin": bytesParameter("x"), "file:" + path: bytesParameter("x"),
+		}})
+		if failure.KindOf(err) != failure.Invalid || !strings.Contains(failure.Message(err), want) {
+			t.Errorf("%s: got %s %v, want %q", path, failure.KindOf(err), err, want)
+		}
 	}
 	for name, test := range tests {
 		_, err := s.RepositoryModelLoad(t.Context(), &inference.RepositoryModelLoadRequest{ModelName: test.model, Parameters: test.params})

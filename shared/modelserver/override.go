@@ -3,6 +3,7 @@ package modelserver
 import (
 	"context"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -81,10 +82,31 @@ func (o *Override) check() error {
 		if !filepath.IsLocal(filepath.FromSlash(name)) || strings.ContainsAny(name, "\\\x00") || name == "." {
 			return failure.New(failure.Invalid, "the file %s leaves the model's folder", failure.Quote(name))
 		}
+		if err := o.writable(name); err != nil {
+			return err
+		}
 		total += len(data)
 	}
 	if total > maxOverrideBytes {
 		return failure.New(failure.TooLarge, "the files of a load have %d bytes, at most %d are taken", total, maxOverrideBytes)
+	}
+	return nil
+}
+
+// writable tells whether the file can be written beside the others.
+func (o *Override) writable(name string) error {
+	parts := strings.Split(name, "/")
+	switch {
+	case path.Clean(name) != name:
+		return failure.New(failure.Invalid, "the file %s must be a plain path such as 1/model.onnx", failure.Quote(name))
+	case len(parts) > maxNested || slices.ContainsFunc(parts, func(part string) bool { return len(part) > maxNameBytes }):
+		return failure.New(failure.Invalid, "the path of the file %s is too long", failure.Quote(name))
+	}
+	for i := range parts[1:] {
+		folder := strings.Join(parts[:i+1], "/")
+		if _, both := o.Files[folder]; both {
+			return failure.New(failure.Invalid, "%s is a file and a folder with the file %s", failure.Quote(folder), failure.Quote(name))
+		}
 	}
 	return nil
 }

@@ -138,8 +138,11 @@ func hidden(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "lost+found"
 }
 
+// maxNameBytes is what file systems take of a name.
+const maxNameBytes = 255
+
 // isName tells whether a caller's text can be the name of a model's folder and
 // nothing else.
 func isName(name string) bool {
-	return name != "" && utf8.ValidString(name) && !hidden(name) && !strings.ContainsAny(name, "/\\\x00")
+	return name != "" && len(name) <= maxNameBytes && utf8.ValidString(name) && !hidden(name) && !strings.ContainsAny(name, "/\\\x00")
 }

@@ -20,8 +20,12 @@ import (
 // lies. Contents are not read. Two equal trees are taken for the same files.
 type tree map[string]string
 
-// maxFiles bounds a tree: a folder with more files is hardly a model.
-const maxFiles = 100_000
+// The bounds of a tree: a folder with more files, or more folders in each other,
+// is hardly a model, and to look at it would take long.
+const (
+	maxFiles  = 100_000
+	maxNested = 64
+)
 
 // survey looks at all files of a model's folder. Hidden ones are passed over, as
 // in a repository; links are followed, also into hidden folders: that is how a
@@ -40,6 +44,9 @@ type surveyor struct {
 }
 
 func (s *surveyor) folder(full, rel string, way []string) error {
+	if len(way) > maxNested {
+		return failure.New(failure.Invalid, "the folder of model %q has more than %d folders in each other", s.model, maxNested)
+	}
 	place, err := filepath.EvalSymlinks(full)
 	if err != nil {
 		return s.unread(rel, err)
