@@ -27,17 +27,17 @@ func (r *Registry) loadByRequest(ctx context.Context, e Entry) error {
 	if !r.ours(e) {
 		return failure.New(failure.NotFound, "model %q has the backend %q, which is not served here", e.Name, modelconfig.BackendOf(e.Document.Config))
 	}
-	work, done := r.outlast(ctx)
+	work, done := r.outlast(ctx, e.Name)
 	defer done()
 	return r.load(ctx, work, e)
 }
 
 // outlast is a context for work that a caller began and that must not be lost
 // when the caller goes away: it ends with the registry.
-func (r *Registry) outlast(ctx context.Context) (work context.Context, done func()) {
-	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(r.open, cancel)
-	return work, func() { stop(); cancel() }
+func (r *Registry) outlast(ctx context.Context, name string) (work context.Context, done func()) {
+	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(r.open, func() { cancel(stopping(name)) })
+	return work, func() { stop(); cancel(nil) }
 }
 
 // load loads under work; ctx bounds what is waited for beside it.
@@ -134,6 +134,10 @@ func (r *Registry) Unload(ctx context.Context, name string) error {
 	r.telemetry.Logger.Info("model unloaded", "model", name)
 	return err
 }
+
+// GiveUpLoading ends the loads that run by request, and those that are asked for
+// from now on: the end of the service need not wait for what it would throw away.
+func (r *Registry) GiveUpLoading() { r.shut() }
 
 // Close takes every model out of service, for good: nothing is loaded after it.
 // It may be called again.

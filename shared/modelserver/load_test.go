@@ -250,7 +250,7 @@ func TestLoadOutlivesItsCaller(t *testing.T) {
 		if err := r.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if err := <-ended; failure.KindOf(err) != failure.Cancelled || time.Since(begin) > time.Second {
+		if err := <-ended; failure.KindOf(err) != failure.Unavailable || time.Since(begin) > time.Second {
 			t.Errorf("a load under way ends with %v after %s", err, time.Since(begin))
 		}
 	})

@@ -92,8 +92,8 @@ func (r *Registry) loadVersion(ctx context.Context, e Entry, v *version) error {
 	m, err := r.try(ctx, backend, e, v)
 	defer r.generation.Add(1)
 	if err != nil {
-		if why := context.Cause(ctx); failure.KindOf(why) == failure.Conflict {
-			err = why // a later operation took over
+		if why := context.Cause(ctx); failure.KindOf(why) == failure.Conflict || failure.KindOf(why) == failure.Unavailable {
+			err = why // a later operation took over, or the end
 		}
 		v.failed(failure.Message(err))
 		v.origin.scratch.release()

@@ -7,6 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
 	"triptych/proto/inference"
 	"triptych/shared/failure"
 	"triptych/shared/stage"
@@ -80,6 +85,39 @@ func TestExplicitControl(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A load by request that is under way does not hold the end for as long as a call
+// may: its caller is told, and what it would bring nobody would use.
+func TestTheEndDuringALoadByRequest(t *testing.T) {
+	cfg := settings(t)
+	cfg.Control.Mode = "explicit"
+	cfg.App.StopTimeout = 15 * time.Second
+	backend := &toy{gate: make(chan struct{})}
+	r := run(t, newStage(t, cfg, backend))
+	r.ready(t)
+	conn, err := grpc.NewClient(r.GRPCAddress(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	loaded := make(chan error, 1)
+	go func() {
+		_, err := inference.NewGRPCInferenceServiceClient(conn).RepositoryModelLoad(t.Context(), &inference.RepositoryModelLoadRequest{ModelName: "echo"})
+		loaded <- err
+	}()
+	testkit.Eventually(t, 10*time.Second, "the load has begun", backend.loading.Load)
+	begin := time.Now()
+	r.end()
+	if err := r.wait(t); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("the end took %s", took)
+	}
+	if err := <-loaded; status.Code(err) != codes.Unavailable {
+		t.Errorf("the one who loads is told %v", err)
 	}
 }
 

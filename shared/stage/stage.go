@@ -147,7 +147,7 @@ func (s *Stage) Run(ctx context.Context, server inference.GRPCInferenceServiceSe
 	parts := []app.Part{
 		{Name: "telemetry", Stop: s.flush},
 		s.admin.Part("admin port"),
-		{Name: "models", Start: s.load, Stop: s.unload, Failed: s.loads.failed},
+		{Name: "models", Start: s.load, Drain: s.Registry.GiveUpLoading, Stop: s.unload, Failed: s.loads.failed},
 	}
 	parts = append(parts, s.extra...)
 	return s.app.Run(ctx, func() {
