@@ -1,6 +1,7 @@
 package batcher
 
 import (
+	"slices"
 	"time"
 
 	"triptych/shared/failure"
@@ -44,7 +45,7 @@ func (b *Batcher) ahead(it *item, l *lane) (wait, own time.Duration) {
 	size := max(l.cost.enough(b.limit.rows), it.rows, 1)
 	each := l.cost.of(size)
 	wait = b.free(it.enqueued) + time.Duration(rows/size)*each/time.Duration(b.cfg.Instances)
-	if rows == 0 && b.idle > 0 {
+	if rows == 0 && b.resting() {
 		return wait, l.cost.of(it.rows)
 	}
 	return wait, each
@@ -52,10 +53,16 @@ func (b *Batcher) ahead(it *item, l *lane) (wait, own time.Duration) {
 
 // free is the time until an instance is idle.
 func (b *Batcher) free(now time.Time) time.Duration {
-	if b.idle > 0 {
+	if b.resting() {
 		return 0
 	}
 	return b.nextFree(now)
+}
+
+// resting tells whether an instance is idle, or is about to be: those of a batcher
+// that was just made have neither run nor waited yet.
+func (b *Batcher) resting() bool {
+	return b.idle > 0 || !slices.ContainsFunc(b.busy, func(s span) bool { return !s.begun.IsZero() })
 }
 
 // nextFree is the time until the first of the busy instances is idle; never when

@@ -252,3 +252,22 @@ func TestEnoughOfTheLargestBatch(t *testing.T) {
 		t.Errorf("it took %s to think about it", took)
 	}
 }
+
+// Those of a batcher that was just made have not begun to wait yet: that they are
+// not idle does not mean that they never will be.
+func TestWhatIsAheadBeforeTheInstancesBegin(t *testing.T) {
+	cfg := Config{MaxBatchSize: 8, Dynamic: true, Instances: 2}.normal()
+	b := &Batcher{cfg: cfg, lanes: newLanes(cfg), limit: newLimit(8), busy: make([]span, 2)}
+	b.lanes.seed = *learned(map[int]time.Duration{1: 5 * ms, 8: 6 * ms})
+	now := time.Now()
+	l := b.lanes.of(nil)
+	if wait, own := b.ahead(&item{rows: 1, level: 1, enqueued: now}, l); wait != 0 || own != 5*ms {
+		t.Errorf("the first waits for %s and runs for %s", wait, own)
+	}
+	for range 16 {
+		b.lanes.push(&item{rows: 1, level: 1, enqueued: now}, l, now)
+	}
+	if wait, own := b.ahead(&item{rows: 1, level: 1, enqueued: now}, l); wait != 6*ms || own != 6*ms {
+		t.Errorf("one behind two batches waits for %s and runs for %s", wait, own)
+	}
+}
