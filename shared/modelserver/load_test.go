@@ -256,6 +256,30 @@ func TestLoadOutlivesItsCaller(t *testing.T) {
 	})
 }
 
+// Models that never get ready take their time, not that of all others.
+func TestLoadTimeout(t *testing.T) {
+	t.Parallel()
+	folder := servertest.Repository(t, map[string]string{"a/config.pbtxt": doubleConfig, "b/config.pbtxt": doubleConfig, "good/config.pbtxt": doubleConfig})
+	synctest.Test(t, func(t *testing.T) {
+		r := servertest.NewRegistry(t, telemetry.Discard(), []string{folder}, loading(func(ctx context.Context, spec modelserver.Spec) (modelserver.Model, error) {
+			if spec.Name() != "good" {
+				<-ctx.Done()
+				return nil, failure.OfContext(ctx)
+			}
+			return servertest.Map(func(x float32) float32 { return x }), nil
+		}))
+		r.SetLoadPolicy(modelserver.LoadPolicy{Threads: 2, Timeout: time.Minute})
+		begin := time.Now()
+		if err := r.LoadAll(t.Context()); err != nil || time.Since(begin) != time.Minute {
+			t.Errorf("got %v after %s", err, time.Since(begin))
+		}
+		late := "/1 UNAVAILABLE loading and warming up took longer than 1m0s (--model-load-timeout)"
+		if diff := cmp.Diff([]string{"a" + late, "b" + late, "good/1 READY"}, index(r)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 func TestLoadAllEnds(t *testing.T) {
 	t.Parallel()
 	folder := servertest.Repository(t, map[string]string{"a/config.pbtxt": doubleConfig, "b/config.pbtxt": doubleConfig})

@@ -119,7 +119,9 @@ func (r *Registry) try(ctx context.Context, backend Backend, e Entry, v *version
 	}
 	defer leave()
 	for left := r.policy.Retries; ; left-- {
-		m, err := loadModel(ctx, backend, e, v)
+		tried, done := r.policy.bounded(ctx)
+		m, err := loadModel(tried, backend, e, v)
+		err = done(err)
 		if err == nil || left <= 0 || v.absent || !pause(ctx, retryPause) {
 			return m, err
 		}

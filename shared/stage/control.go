@@ -35,6 +35,8 @@ type Control struct {
 	Threads int
 	// Retries is how often a version that could not be loaded is tried again.
 	Retries int
+	// Timeout is how long one try to load a model may take; 0 sets no bound.
+	Timeout time.Duration
 	// ExitOnError ends the service when a model can't be loaded at the start.
 	ExitOnError bool
 }
@@ -43,7 +45,7 @@ var _ config.Section = (*Control)(nil)
 
 // DefaultControl loads everything once.
 func DefaultControl() Control {
-	return Control{Mode: controlNone, PollInterval: 15 * time.Second, Settle: time.Second, Threads: 2}
+	return Control{Mode: controlNone, PollInterval: 15 * time.Second, Settle: time.Second, Threads: 2, Timeout: 10 * time.Minute}
 }
 
 // RegisterFlags implements config.Section.
@@ -54,6 +56,7 @@ func (c *Control) RegisterFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&c.Settle, "repository-settle-time", c.Settle, "How long the files of a model that changed must have stayed as they are before it is loaded.")
 	fs.IntVar(&c.Threads, "model-load-threads", c.Threads, "How many models are loaded at once.")
 	fs.IntVar(&c.Retries, "model-load-retry-count", c.Retries, "How often a version that could not be loaded is tried again.")
+	fs.DurationVar(&c.Timeout, "model-load-timeout", c.Timeout, "How long one try to load and warm up a model may take, so that one that never gets ready does not hold up the others. 0 sets no bound.")
 	fs.BoolVar(&c.ExitOnError, "exit-on-error", c.ExitOnError, "End when a model can't be loaded at the start.")
 }
 
@@ -80,11 +83,14 @@ func (c *Control) Validate() error {
 	if c.Retries < 0 {
 		return config.Wrong("model-load-retry-count", "is %d, must not be negative", c.Retries)
 	}
+	if c.Timeout < 0 {
+		return config.Wrong("model-load-timeout", "is %s, must not be negative", c.Timeout)
+	}
 	return nil
 }
 
 func (c *Control) policy() modelserver.LoadPolicy {
-	return modelserver.LoadPolicy{Threads: c.Threads, Retries: c.Retries}
+	return modelserver.LoadPolicy{Threads: c.Threads, Retries: c.Retries, Timeout: c.Timeout}
 }
 
 // some tells whether not all models are loaded at the start.

@@ -35,6 +35,7 @@ func TestControlSettings(t *testing.T) {
 		"no pause":       {func(c *stage.Control) { c.PollInterval = 0 }, "--repository-poll-interval is 0s"},
 		"settle":         {func(c *stage.Control) { c.Settle = -1 }, "--repository-settle-time is -1ns"},
 		"no threads":     {func(c *stage.Control) { c.Threads = 0 }, "--model-load-threads is 0"},
+		"timeout":        {func(c *stage.Control) { c.Timeout = -1 }, "--model-load-timeout is -1ns"},
 		"retries":        {func(c *stage.Control) { c.Retries = -1 }, "--model-load-retry-count is -1"},
 	}
 	for name, test := range tests {
