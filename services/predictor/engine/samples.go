@@ -41,7 +41,7 @@ func (s *Session) Samples(ctx context.Context, cfg *inference.ModelConfig, direc
 		return nil, err
 	}
 	if folder := sampleFolder(cfg); folder != "" {
-		return s.filedSamples(folder, directory)
+		return s.filedSamples(cfg, folder, directory)
 	}
 	var samples []Sample
 	for _, w := range cfg.GetModelWarmup() {
@@ -75,7 +75,7 @@ func (s *Session) madeUp(batch int64, data func(t inference.DataType, size int64
 
 // filedSamples reads a folder of samples. Each is a folder with a file for each
 // input that holds the tensor's raw bytes.
-func (s *Session) filedSamples(folder, directory string) ([]Sample, error) {
+func (s *Session) filedSamples(cfg *inference.ModelConfig, folder, directory string) ([]Sample, error) {
 	if !filepath.IsLocal(folder) {
 		return nil, failure.New(failure.Invalid, "model %q: gate_samples %q leaves the model's folder", s.model, folder)
 	}
@@ -91,6 +91,9 @@ func (s *Session) filedSamples(folder, directory string) ([]Sample, error) {
 			continue
 		}
 		inputs, size, err := s.filedSample(filepath.Join(folder, e.Name()), directory)
+		if err == nil {
+			err = s.inBatch(inputs, int64(cfg.GetMaxBatchSize()))
+		}
 		if err != nil {
 			return nil, failure.Prefix("model "+strconv.Quote(s.model)+": gate_samples "+strconv.Quote(e.Name()), err)
 		}
@@ -120,6 +123,17 @@ func (s *Session) filedSample(folder, directory string) (inputs []oip.Tensor, si
 		inputs = append(inputs, oip.Tensor{Name: in.name, Datatype: oip.Datatype(in.datatype), Shape: shape, Data: data})
 	}
 	return inputs, size, nil
+}
+
+// inBatch refuses a sample that no caller could send: the versions would be
+// compared on nothing.
+func (s *Session) inBatch(inputs []oip.Tensor, most int64) error {
+	for _, in := range inputs {
+		if rows := in.Shape[0]; s.contract.batching && (rows < 1 || rows > most) {
+			return failure.New(failure.Invalid, "input %q has %d rows, the model takes 1 to %d", in.Name, rows, most)
+		}
+	}
+	return nil
 }
 
 // filedShape is the shape of a tensor in a file: what the file beside it says,

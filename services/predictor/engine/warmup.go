@@ -37,7 +37,7 @@ func (s *Session) WarmUp(ctx context.Context, cfg *inference.ModelConfig, direct
 	}
 	folder := sampleFolder(cfg)
 	if folder != "" {
-		samples, err := s.filedSamples(folder, directory)
+		samples, err := s.filedSamples(cfg, folder, directory)
 		if err != nil {
 			return nil, err
 		}

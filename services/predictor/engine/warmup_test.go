@@ -198,6 +198,9 @@ func TestSamples(t *testing.T) {
 	write(t, directory, "shapeless/a/x", floats(1, 2))
 	write(t, directory, "bad_shape/a/x", floats(1, 2))
 	write(t, directory, "bad_shape/a/x.shape", []byte("1,-2"))
+	write(t, directory, "nine/a/x", make([]byte, 9*12))
+	write(t, directory, "none/a/x", nil)
+	write(t, directory, "none/a/x.shape", []byte("0,3"))
 	write(t, directory, "cut/a/x", []byte("\x05\x00\x00\x00ab"))
 	texts := `max_batch_size: 4
 	  input [ { name: "x" data_type: TYPE_STRING dims: [ 3 ] } ] output [ { name: "y" data_type: TYPE_STRING dims: [ 3 ] } ]`
@@ -221,6 +224,8 @@ func TestSamples(t *testing.T) {
 		"free":                 {"dynamic_fp32", free + folder("free"), []string{"a [2,2] 16"}, ""},
 		"free without a shape": {"dynamic_fp32", free + folder("shapeless"), nil, `gate_samples "a": input "x": the model takes FP32 [-1,-1]: a file x.shape must say the shape`},
 		"bad shape":            {"dynamic_fp32", free + folder("bad_shape"), nil, `the file x.shape says "1,-2", the model takes FP32 [-1,-1]`},
+		"too many rows":        {"identity_fp32", `max_batch_size: 8` + fp32 + folder("nine"), nil, `gate_samples "a": input "x" has 9 rows, the model takes 1 to 8`},
+		"no rows":              {"identity_fp32", `max_batch_size: 8` + fp32 + folder("none"), nil, `gate_samples "a": input "x" has 0 rows, the model takes 1 to 8`},
 		"cut text":             {"identity_string", texts + folder("cut"), nil, `the file x has 6 bytes, which is no number of rows of BYTES [-1,3]`},
 		"empty folder":         {"identity_fp32", `max_batch_size: 8` + fp32 + folder("empty"), nil, `the folder "empty" of gate_samples has no sample`},
 		"no folder":            {"identity_fp32", `max_batch_size: 8` + fp32 + folder("nowhere"), nil, `the folder "nowhere" of gate_samples can't be read`},
