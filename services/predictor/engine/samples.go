@@ -52,7 +52,9 @@ func (s *Session) Samples(ctx context.Context, cfg *inference.ModelConfig, direc
 		if err != nil {
 			return nil, err
 		}
-		samples = append(samples, Sample{Name: w.GetName(), Inputs: inputs})
+		if s.inBatch(inputs, int64(cfg.GetMaxBatchSize())) == nil { // warms up, but no caller could send it
+			samples = append(samples, Sample{Name: w.GetName(), Inputs: inputs})
+		}
 	}
 	if len(samples) > 0 {
 		return samples, nil

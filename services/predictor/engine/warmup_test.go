@@ -218,6 +218,7 @@ func TestSamples(t *testing.T) {
 		"none configured":      {"identity_fp32", `max_batch_size: 2` + fp32, []string{"zeros [1,3] 12", "noise [2,3] 24"}, ""},
 		"model_warmup":         {"identity_fp32", `max_batch_size: 8` + fp32 + warm("5"), []string{"w [5,3] 60"}, ""},
 		"model_warmup off":     {"identity_fp32", `max_batch_size: 8` + fp32 + warm("0"), []string{"zeros [1,3] 12", "noise [4,3] 48"}, ""},
+		"model_warmup beyond":  {"identity_fp32", `max_batch_size: 8` + fp32 + warm("9"), []string{"zeros [1,3] 12", "noise [4,3] 48"}, ""},
 		"a folder":             {"identity_fp32", `max_batch_size: 8` + fp32 + folder("golden") + warm("5"), []string{"one [1,3] 12", "two [2,3] 24"}, ""},
 		"texts":                {"identity_string", texts + folder("texts"), []string{"a [2,3] 30"}, ""},
 		"texts of none":        {"identity_string", texts, []string{"zeros [1,3] 12", "noise [4,3] 48"}, ""},
