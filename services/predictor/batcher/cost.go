@@ -116,20 +116,23 @@ func (c *cost) shape(rows int) float64 {
 const margin = 0.03
 
 // enough is how many of the rows that wait are worth running at once: all of
-// them, or the fewest at which a row is as cheap as it gets, when those are at
-// most half. Where batching does not pay, as on most CPUs, that is 1: nobody
-// waits then for the rows of others.
+// them, or the fewest that have run before at which a row is as cheap as it gets,
+// when those are at most half. Where batching does not pay, as on most CPUs, that
+// is 1: nobody waits then for the rows of others. Between two sizes a row's share
+// only grows or only shrinks, so the sizes that have run are all there is to look at.
 func (c *cost) enough(rows int) int {
 	if !c.known() || rows < 2 {
 		return rows
 	}
-	best := math.Inf(1)
-	for n := 1; n <= rows; n++ {
-		best = math.Min(best, c.shape(n)/float64(n))
+	best := c.shape(rows) / float64(rows)
+	for _, p := range c.points {
+		if p.rows <= rows {
+			best = math.Min(best, p.took/float64(p.rows))
+		}
 	}
-	for n := 1; n <= rows/2; n++ {
-		if c.shape(n)/float64(n) <= best*(1+margin) {
-			return n
+	for _, p := range c.points {
+		if p.rows <= rows/2 && p.took/float64(p.rows) <= best*(1+margin) {
+			return p.rows
 		}
 	}
 	return rows

@@ -93,7 +93,7 @@ func TestEnough(t *testing.T) {
 		"a little noise changes nothing":   {line(.1, 8), 16, 1},
 		"an accelerator takes all":         {line(5, .15), 16, 16},
 		"nearly all is all":                {line(1, 8), 5, 5},
-		"half is enough":                   {line(1, 4), 32, 7},
+		"half is enough":                   {line(1, 4), 32, 8},
 		"one row":                          {line(0, 8), 1, 1},
 		"nothing is known":                 {&cost{}, 16, 16},
 		"one size alone says nothing":      {learned(map[int]time.Duration{1: ms}), 16, 16},
