@@ -1,6 +1,8 @@
 package rpc
 
 import (
+	"bytes"
+
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -29,8 +31,11 @@ func tensorsOf(m proto.Message) (t tensors, ok bool) {
 // that is the message's own: they are copied once, out of gRPC's buffers, and not
 // once more by the protobuf library.
 func unmarshalTensors(data mem.BufferSlice, m proto.Message, t tensors) error {
-	own := make([]byte, data.Len())
-	data.CopyTo(own)
+	frames := make([][]byte, 0, len(data))
+	for _, frame := range data {
+		frames = append(frames, frame.ReadOnlyData())
+	}
+	own := bytes.Join(frames, nil) // does not clear what it is about to fill
 	raw, rest, ok := takeApart(own, t.field)
 	if !ok {
 		return proto.Unmarshal(own, m) // which says what is wrong
