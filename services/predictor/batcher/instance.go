@@ -22,7 +22,8 @@ type work struct {
 	batch   trace.Span      // nil unless a member is sampled
 	ctx     context.Context // ends when no member waits any longer
 	cancel  context.CancelFunc
-	waiting int // members whose caller still waits; guarded by the batcher's lock
+	open    int // members without an answer; guarded by the batcher's lock
+	waiting int // those of them whose caller still waits; guarded by the batcher's lock
 }
 
 // instance runs one batch after the other until the batcher is closed and empty.
@@ -85,14 +86,15 @@ func (b *Batcher) claim(w *work, c cut, now time.Time) bool {
 		return false
 	}
 	w.members = append(w.members[:0], c.members...)
-	w.lane, w.rows, w.reason, w.begun, w.waiting = c.lane, c.rows, c.reason, now, len(c.members)
+	w.lane, w.rows, w.reason, w.begun = c.lane, c.rows, c.reason, now
+	w.open, w.waiting = len(c.members), len(c.members)
 	b.lanes.levels.cut(w.members)
 	for _, it := range w.members {
 		b.lanes.remove(it)
 		it.work, it.read = w, true
 		it.waited = now.Sub(it.enqueued)
 	}
-	b.busy[w.id] = span{begun: now, ends: now.Add(took)}
+	b.busy[w.id], b.ran = span{begun: now, ends: now.Add(took)}, now
 	if b.lanes.count > 0 {
 		b.ready.Signal() // another idle instance may find work too
 	}
@@ -122,22 +124,27 @@ func (b *Batcher) dropDead(members []*item, now time.Time, took time.Duration) b
 
 // hopeless tells whether a batch would end after the request's deadline.
 func (b *Batcher) hopeless(it *item, now time.Time, took time.Duration) bool {
-	return !it.deadline.IsZero() && b.cfg.Policy == Adaptive && now.Add(took).After(it.deadline)
+	return !it.deadline.IsZero() && !it.trial && b.cfg.Policy == Adaptive && now.Add(took).After(it.deadline)
 }
 
 // settle ends the batch's hold on members that have their answers, and gives
 // them out. From then on they are their callers': the batch forgets them. The
-// first whose caller still waits speaks for the executions.
-func (b *Batcher) settle(members []*item, executions int) {
+// first whose caller still waits speaks for the executions. What is left of the
+// batch ends when no caller waits for it.
+func (b *Batcher) settle(w *work, members []*item, executions int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.unread(members)
 	for i, it := range members {
 		if !it.left {
 			it.timing.Executions, executions = executions, 0
+			w.waiting--
 		}
 		it.work, members[i] = nil, nil
 		b.order.answer(it)
+	}
+	if w.open -= len(members); w.open > 0 && w.waiting == 0 {
+		w.cancel()
 	}
 }
 

@@ -98,8 +98,21 @@ func (b *Batcher) attempt(ctx context.Context, p part) {
 // runs: members that have their answers may not be looked at any longer.
 func (b *Batcher) again(ctx context.Context, parts ...part) {
 	for _, p := range parts {
-		b.attempt(ctx, p)
+		own, done := p.until(ctx)
+		b.attempt(own, p)
+		done()
 	}
+}
+
+// until is a context that ends with ctx and, for one member, when its caller goes:
+// the others, who wait for their turns, must not wait for nobody. done must follow.
+func (p part) until(ctx context.Context) (own context.Context, done func()) {
+	if p.to-p.from > 1 {
+		return ctx, func() {}
+	}
+	own, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(p.members[p.from].ctx, cancel)
+	return own, func() { stop(); cancel() }
 }
 
 // shrink lowers the limit of rows.
@@ -180,5 +193,5 @@ func (p part) finish(b *Batcher, timing modelserver.Timing, err error) {
 		}
 		it.endRun(it.err)
 	}
-	b.settle(p.all(), executions)
+	b.settle(p.work, p.all(), executions)
 }
