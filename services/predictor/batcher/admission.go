@@ -28,7 +28,9 @@ func (b *Batcher) admit(it *item, l *lane) error {
 		return nil
 	}
 	late := failure.New(failure.Deadline, "the request can't be answered within its deadline: it would take %s in the queue of model %q, %s are left", need.Round(time.Millisecond), b.cfg.Model, left.Round(time.Millisecond))
-	late.RetryAfter = need - left
+	if inTime(own) <= left { // else it never could
+		late.RetryAfter = need - left
+	}
 	return late
 }
 

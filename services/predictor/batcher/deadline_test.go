@@ -26,8 +26,8 @@ func TestHopelessIsRefusedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, device(accelerator).model(), adaptive(0), func(c *batcher.Config) { c.PreserveOrdering = true })
 		seed(b, accelerator)
-		if got := <-b.sendAny(within(t, 4*time.Millisecond), request(1, 1, 1)); failure.KindOf(got.err) != failure.Deadline || got.took != 0 {
-			t.Errorf("a deadline before the shortest run: %v after %s", got.err, got.took)
+		if got := <-b.sendAny(within(t, 4*time.Millisecond), request(1, 1, 1)); failure.KindOf(got.err) != failure.Deadline || got.took != 0 || failure.RetryAfter(got.err) != 0 {
+			t.Errorf("a deadline before the shortest run: %v after %s, with the hint %s", got.err, got.took, failure.RetryAfter(got.err))
 		}
 		var running []<-chan outcome
 		for range 16 + 32 { // one batch that runs, two that wait

@@ -66,50 +66,6 @@ func TestPoisonFailsAlone(t *testing.T) {
 	})
 }
 
-// A retry that hangs ends with its caller, whoever else has an answer or waits for
-// one.
-func TestRetryEndsWithItsCaller(t *testing.T) {
-	for name, first := range map[string]bool{"the other's turn comes after it": true, "the other is answered before": false} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := start(t, &fakeModel{}, delay(time.Millisecond))
-				b.model.run = func(ctx context.Context, in []oip.Tensor) ([]oip.Tensor, error) {
-					switch {
-					case in[0].Shape[0] > 1:
-						return nil, failure.New(failure.Internal, "not together")
-					case binary.LittleEndian.Uint32(in[0].Data) == 13:
-						<-ctx.Done()
-						return nil, failure.OfContext(ctx)
-					}
-					time.Sleep(10 * time.Millisecond)
-					return plusOne(in[0]), nil
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				var one, hangs <-chan outcome
-				sendOne := func() { one = b.send(t.Context(), t, request(1, 1, 4)); synctest.Wait() }
-				sendHanging := func() { hangs = b.send(ctx, t, request(13, 1, 4)); synctest.Wait() }
-				if first {
-					sendHanging()
-					sendOne()
-				} else {
-					sendOne()
-					sendHanging()
-				}
-				time.Sleep(50 * time.Millisecond)
-				cancel()
-				if got := <-one; got.err != nil {
-					t.Error(got.err)
-				}
-				wantKind(t, (<-hangs).err, failure.Cancelled)
-				if got := <-b.send(t.Context(), t, request(3, 1, 4)); got.err != nil {
-					t.Errorf("after it: %v", got.err)
-				}
-			})
-		})
-	}
-}
-
 // Who has gone meanwhile is not waited for, and its memory is its own again.
 func TestPoisonWhileCallersLeave(t *testing.T) {
 	model := &fakeModel{}
@@ -343,44 +299,6 @@ func TestStalled(t *testing.T) {
 		b.Close()
 		if err := b.metrics.Stalled(0); err != nil {
 			t.Errorf("closed: %v", err)
-		}
-	})
-}
-
-// The halves of a batch that ran out of memory end when all who wait for them have
-// gone, though others have had their answers.
-func TestHalfEndsWithItsCallers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := start(t, &fakeModel{}, delay(time.Millisecond))
-		b.model.run = func(ctx context.Context, in []oip.Tensor) ([]oip.Tensor, error) {
-			switch {
-			case in[0].Shape[0] > 2:
-				return nil, fmt.Errorf("four: %w", batcher.ErrOutOfMemory)
-			case binary.LittleEndian.Uint32(in[0].Data) == 13:
-				<-ctx.Done()
-				return nil, failure.OfContext(ctx)
-			}
-			return plusOne(in[0]), nil
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		var answers, hang []<-chan outcome
-		for range 2 {
-			answers = append(answers, b.send(t.Context(), t, request(1, 1, 4)))
-			synctest.Wait()
-		}
-		for range 2 {
-			hang = append(hang, b.send(ctx, t, request(13, 1, 4)))
-			synctest.Wait()
-		}
-		for _, a := range answers {
-			if got := <-a; got.err != nil {
-				t.Error(got.err)
-			}
-		}
-		cancel()
-		for _, h := range hang {
-			wantKind(t, (<-h).err, failure.Cancelled)
 		}
 	})
 }
