@@ -59,7 +59,11 @@ func (b *Batcher) next(w *work) bool {
 			continue // somebody was dead: the lane may not be ready any longer
 		case b.closed:
 			return false
-		case !again.IsZero():
+		}
+		if b.limit.low() && (again.IsZero() || b.limit.until.Before(again)) {
+			again = b.limit.until
+		}
+		if !again.IsZero() {
 			b.alarm.Reset(again.Sub(now))
 		}
 		b.ready.Wait()
