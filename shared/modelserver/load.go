@@ -131,6 +131,7 @@ func (r *Registry) Unload(ctx context.Context, name string) error {
 		r.metrics.forget(v)
 	}
 	r.outcomes.forget(name)
+	r.swaps.forget(name)
 	r.telemetry.Logger.Info("model unloaded", "model", name)
 	return err
 }
