@@ -100,3 +100,32 @@ func sendInTurn(t *testing.T, b *bench, ctx []context.Context, numbers []uint32)
 	}
 	return got
 }
+
+// Many members that run once more are no batch that hangs.
+func TestRetriesAreNotStalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, &fakeModel{}, delay(time.Millisecond))
+		b.model.run = func(_ context.Context, in []oip.Tensor) ([]oip.Tensor, error) {
+			if in[0].Shape[0] > 1 {
+				return nil, failure.New(failure.Internal, "not together")
+			}
+			time.Sleep(50 * time.Second)
+			return plusOne(in[0]), nil
+		}
+		go func() {
+			time.Sleep(140 * time.Second)
+			if err := b.metrics.Stalled(2 * time.Minute); err != nil {
+				t.Error(err)
+			}
+			if err := b.metrics.Stalled(30 * time.Second); err == nil {
+				t.Error("the third has been running for 40 s")
+			}
+		}()
+		ctx := t.Context()
+		for _, got := range sendInTurn(t, b, []context.Context{ctx, ctx, ctx}, []uint32{1, 2, 3}) {
+			if got.err != nil {
+				t.Error(got.err)
+			}
+		}
+	})
+}

@@ -98,10 +98,20 @@ func (b *Batcher) attempt(ctx context.Context, p part) {
 // runs: members that have their answers may not be looked at any longer.
 func (b *Batcher) again(ctx context.Context, parts ...part) {
 	for _, p := range parts {
+		b.begin(p)
 		own, done := p.until(ctx)
 		b.attempt(own, p)
 		done()
 	}
+}
+
+// begin tells since when, and until when, an instance runs a part: a batch of
+// which many members run once more is slow, but does not hang.
+func (b *Batcher) begin(p part) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	b.busy[p.id] = span{begun: now, ends: now.Add(p.lane.cost.of(p.rowsOf(p.from, p.to)))}
 }
 
 // until is a context that ends with ctx and, for one member, when its caller goes:
