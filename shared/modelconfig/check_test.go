@@ -78,11 +78,12 @@ func TestCheckUnsupported(t *testing.T) {
 		"input { name: \"x\" data_type: TYPE_FP32 dims: 1\nallow_ragged_batch: true }":            "config.pbtxt:2:1: allow_ragged_batch is not supported",
 		"model_operations { op_library_filename: \"ops.so\" }":                                    "config.pbtxt:1:1: model_operations is not supported",
 		"instance_group {\n rate_limiter { resources { name: \"r\" count: 1 } } }":                "config.pbtxt:2:17: rate_limiter with resources is not supported",
+		"instance_group { profile: \"0\" }":                                                       "config.pbtxt:1:18: profile, which is for TensorRT plans, is not supported",
 		"instance_group { secondary_devices { device_id: 0 } }":                                   "config.pbtxt:1:18: secondary_devices is not supported",
 		"input { name: \"x\" data_type: TYPE_FP32 dims: 1\n is_shape_tensor: true }":              "config.pbtxt:2:2: is_shape_tensor is not supported",
 		"output { name: \"x\" data_type: TYPE_FP32 dims: 1\n is_non_linear_format_io: true }":     "config.pbtxt:2:2: is_non_linear_format_io is not supported",
 		"parameters { key: \"a\" }\nparameters { key: \"TRITON_BATCH_STRATEGY_PATH\" value { } }": "config.pbtxt:2:1: the parameter TRITON_BATCH_STRATEGY_PATH is not supported",
-		"instance_group { rate_limiter { priority: 2 } profile: \"0\" host_policy: \"numa\" }":    "",
+		"instance_group { rate_limiter { priority: 2 } host_policy: \"numa\" }":                   "",
 		"model_transaction_policy { decoupled: false }":                                           "",
 	} {
 		wantFailure(t, checkText(t, text), failure.Unsupported, message)
