@@ -60,6 +60,8 @@ func TestCheckTensors(t *testing.T) {
 		"reshape with a wrong dim":  {"output { name: \"y\" data_type: TYPE_FP32 dims: 4 reshape { shape: [ 4, 0 ] } }", `config.pbtxt:1:59: output "y" has the dim 0 in its reshape, must be 1 or more, or -1 for any`},
 		"gpus with KIND_CPU":        {good + "instance_group [ { kind: KIND_AUTO }, { kind: KIND_CPU gpus: [ 0 ] } ]", "config.pbtxt:4:56: instance_group of KIND_CPU can't name gpus"},
 		"negative count":            {good + "instance_group { count: -1 }", "config.pbtxt:4:18: instance_group has the count -1, must be 0 or more"},
+		"a policy that is none":     {good + "parameters { key: \"batch_policy\" value { string_value: \"greedy\" } }", `config.pbtxt:4:1: model "": parameter "batch_policy": is "greedy", must be one of adaptive, triton`},
+		"a split that is no bool":   {good + "parameters { key: \"batch_split\" value { string_value: \"yes\" } }", `config.pbtxt:4:1: model "": parameter "batch_split": is "yes", must be true or false`},
 		"version 0":                 {"version_policy { specific { versions: [ 1, 0 ] } }", "config.pbtxt:1:29: version_policy names the version 0, must be 1 or more"},
 		"specific without versions": {"version_policy {\n specific { } }", "config.pbtxt:2:2: version_policy specific names no versions"},
 	}

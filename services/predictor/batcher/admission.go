@@ -27,7 +27,7 @@ func (b *Batcher) admit(it *item, l *lane) error {
 		it.trial = true
 		return nil
 	}
-	late := failure.New(failure.Deadline, "the request can't be answered within its deadline: it would take %s in the queue of model %q, %s are left", need.Round(time.Millisecond), b.cfg.Model, left.Round(time.Millisecond))
+	late := failure.New(failure.Deadline, "the request can't be answered within its deadline: model %q would need %s, %s are left", b.cfg.Model, need.Round(time.Millisecond), left.Round(time.Millisecond))
 	if inTime(own) <= left { // else it never could
 		late.RetryAfter = need - left
 	}
