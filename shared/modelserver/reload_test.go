@@ -1,11 +1,11 @@
 package modelserver_test
 
 import (
-	"os"
-	"path/filepath"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"sync/atomic"
