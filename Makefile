@@ -31,6 +31,6 @@ include tools/make/help.mk
 include tools/make/build.mk
 include tools/make/tools.mk
 include tools/make/test.mk
-include tools/make/bench.mk
 include tools/make/verify.mk
 include tools/make/docker.mk
+include tools/make/bench.mk

@@ -16,8 +16,9 @@ import (
 
 // refreshRounds is after how many rounds a configuration is asked for again though
 // nothing seems to have changed: a version may have been loaded anew, with another
-// configuration, by somebody else. Each round takes its part of them.
-const refreshRounds = 30
+// configuration, by somebody else. Each round takes its part of them: the fewer
+// there are, the sooner a change is seen.
+func refreshRounds(configurations int) int { return min(max(configurations/configsAtOnce, 3), 30) }
 
 // configTimeout bounds one question for a configuration, askTimeout all of one
 // round. What is not answered by then is asked for again in the next.
@@ -41,13 +42,14 @@ type lesson struct {
 func (r *replica) learn(ctx context.Context, index []*inference.RepositoryIndexResponse_ModelIndex, all bool) {
 	l := &lesson{configs: make(map[key]*inference.ModelConfig, len(index)), missed: map[key]bool{}}
 	var due []*inference.RepositoryIndexResponse_ModelIndex
+	every := refreshRounds(len(index))
 	for i, m := range index {
 		if m.GetState() != string(modelserver.Ready) {
 			continue
 		}
 		k := key{m.GetName(), m.GetVersion()}
 		known := r.configs[k]
-		if all || known == nil || r.missed[k] || i%refreshRounds == r.rounds%refreshRounds {
+		if all || known == nil || r.missed[k] || i%every == r.rounds%every {
 			due = append(due, m)
 		}
 		if known != nil {

@@ -35,7 +35,7 @@ func (d *Document) Check() error {
 	if c.GetMaxBatchSize() < 0 {
 		return d.failf([]place{{"max_batch_size", 0}}, "max_batch_size is %d, must be 0 or more", c.GetMaxBatchSize())
 	}
-	for _, check := range []func() error{d.checkUnsupported, d.checkInputs, d.checkOutputs, d.checkScheduling, d.checkInstances, d.checkVersions, d.checkMetrics} {
+	for _, check := range []func() error{d.checkUnsupported, d.checkInputs, d.checkOutputs, d.checkScheduling, d.checkInstances, d.checkVersions, d.checkMetrics, d.checkServer} {
 		if err := check(); err != nil {
 			return err
 		}

@@ -61,6 +61,8 @@ func TestCheckTensors(t *testing.T) {
 		"gpus with KIND_CPU":        {good + "instance_group [ { kind: KIND_AUTO }, { kind: KIND_CPU gpus: [ 0 ] } ]", "config.pbtxt:4:56: instance_group of KIND_CPU can't name gpus"},
 		"negative count":            {good + "instance_group { count: -1 }", "config.pbtxt:4:18: instance_group has the count -1, must be 0 or more"},
 		"too many instances":        {good + "instance_group [ { count: 1000 }, { count: 25 } ]", "config.pbtxt:4:37: instance_group asks for 1025 instances, at most 1024 are taken"},
+		"a policy that is none":     {good + "parameters { key: \"batch_policy\" value { string_value: \"greedy\" } }", `config.pbtxt:4:1: model "": parameter "batch_policy": is "greedy", must be one of adaptive, triton`},
+		"a split that is no bool":   {good + "parameters { key: \"batch_split\" value { string_value: \"yes\" } }", `config.pbtxt:4:1: model "": parameter "batch_split": is "yes", must be true or false`},
 		"version 0":                 {"version_policy { specific { versions: [ 1, 0 ] } }", "config.pbtxt:1:29: version_policy names the version 0, must be 1 or more"},
 		"specific without versions": {"version_policy {\n specific { } }", "config.pbtxt:2:2: version_policy specific names no versions"},
 	}
@@ -79,11 +81,12 @@ func TestCheckUnsupported(t *testing.T) {
 		"input { name: \"x\" data_type: TYPE_FP32 dims: 1\nallow_ragged_batch: true }":            "config.pbtxt:2:1: allow_ragged_batch is not supported",
 		"model_operations { op_library_filename: \"ops.so\" }":                                    "config.pbtxt:1:1: model_operations is not supported",
 		"instance_group {\n rate_limiter { resources { name: \"r\" count: 1 } } }":                "config.pbtxt:2:17: rate_limiter with resources is not supported",
+		"instance_group { profile: \"0\" }":                                                       "config.pbtxt:1:18: profile, which is for TensorRT plans, is not supported",
 		"instance_group { secondary_devices { device_id: 0 } }":                                   "config.pbtxt:1:18: secondary_devices is not supported",
 		"input { name: \"x\" data_type: TYPE_FP32 dims: 1\n is_shape_tensor: true }":              "config.pbtxt:2:2: is_shape_tensor is not supported",
 		"output { name: \"x\" data_type: TYPE_FP32 dims: 1\n is_non_linear_format_io: true }":     "config.pbtxt:2:2: is_non_linear_format_io is not supported",
 		"parameters { key: \"a\" }\nparameters { key: \"TRITON_BATCH_STRATEGY_PATH\" value { } }": "config.pbtxt:2:1: the parameter TRITON_BATCH_STRATEGY_PATH is not supported",
-		"instance_group { rate_limiter { priority: 2 } profile: \"0\" host_policy: \"numa\" }":    "",
+		"instance_group { rate_limiter { priority: 2 } host_policy: \"numa\" }":                   "",
 		"model_transaction_policy { decoupled: false }":                                           "",
 	} {
 		wantFailure(t, checkText(t, text), failure.Unsupported, message)

@@ -15,8 +15,7 @@ const SplitParameter = "batch_split"
 const MaxSplitRows = 1024
 
 // Splits tells whether requests that are larger than max_batch_size are split.
-// A value that is neither true nor false does not: who reads the parameter with
-// NewParameters refuses it.
+// A value that is neither true nor false does not: Check refuses it.
 func Splits(cfg *inference.ModelConfig) bool {
 	on, err := strconv.ParseBool(strings.TrimSpace(cfg.GetParameters()[SplitParameter].GetStringValue()))
 	return err == nil && on && cfg.GetMaxBatchSize() > 0

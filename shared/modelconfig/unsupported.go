@@ -70,13 +70,20 @@ func (d *Document) checkPlain(here place, t interface {
 	return nil
 }
 
-// checkGroup refuses what only other schedulers and devices have.
+// checkGroup refuses what only other schedulers, devices and kinds of models have.
 func (d *Document) checkGroup(here place, g *inference.ModelInstanceGroup) error {
 	switch {
 	case len(g.GetRateLimiter().GetResources()) > 0:
 		return d.unsupported("rate_limiter with resources", here, place{"rate_limiter", 0}, place{"resources", 0})
 	case len(g.GetSecondaryDevices()) > 0:
 		return d.unsupported("secondary_devices", here, place{"secondary_devices", 0})
+	case len(g.GetProfile()) > 0:
+		return d.unsupported("profile, which is for TensorRT plans,", here, place{"profile", 0})
+	}
+	for i, id := range g.GetGpus() {
+		if id < 0 {
+			return d.failf([]place{here, {"gpus", i}}, "instance_group names the GPU %d, must be 0 or more", id)
+		}
 	}
 	return nil
 }

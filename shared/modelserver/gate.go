@@ -37,7 +37,7 @@ func (r *Registry) gate(ctx context.Context, old, fresh *model) error {
 	}
 	var refused error
 	for _, v := range fresh.sorted() {
-		if rival := old.rival(v.number); rival != nil && rival != v {
+		if rival := old.rival(v.number); v.inService() && rival != nil && rival != v {
 			refused = errors.Join(refused, r.admit(ctx, rival, v))
 		}
 	}

@@ -32,3 +32,8 @@ func newSwapMetrics(registerer prometheus.Registerer) (*swapMetrics, error) {
 func (m *swapMetrics) refuse(model string, reason refusedFor) {
 	m.refused.WithLabelValues(model, string(reason)).Inc()
 }
+
+// forget drops the series of a model that is gone.
+func (m *swapMetrics) forget(model string) {
+	m.refused.DeletePartialMatch(prometheus.Labels{"model": model})
+}

@@ -181,6 +181,23 @@ func TestGate(t *testing.T) {
 	}
 }
 
+// Nobody is alerted for a model that was unloaded.
+func TestRefusalsGoWithTheModel(t *testing.T) {
+	t.Parallel()
+	folder := servertest.Repository(t, map[string]string{"m/config.pbtxt": doubleConfig, "m/1/": ""})
+	broken := func(context.Context, *inference.ModelInferRequest) (*inference.ModelInferResponse, error) {
+		return nil, errors.New("broken")
+	}
+	g := newGated(t, folder, times(2), broken, oneSample)
+	defer g.close(t)
+	if err := g.next(t, doubleConfig); err == nil || g.refused(t, "failed") != 1 {
+		t.Fatalf("got %v, %g refusals counted", err, g.refused(t, "failed"))
+	}
+	if err := g.registry.Unload(t.Context(), "m"); err != nil || g.refused(t, "failed") != 0 {
+		t.Errorf("got %v, %g refusals counted", err, g.refused(t, "failed"))
+	}
+}
+
 // A version that is too busy to answer a sample at once is asked again.
 func TestGateWaitsForItsTurn(t *testing.T) {
 	t.Parallel()

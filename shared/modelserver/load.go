@@ -22,6 +22,7 @@ func (r *Registry) Load(ctx context.Context, name string) error {
 
 func (r *Registry) loadByRequest(ctx context.Context, e Entry) error {
 	if e.Err != nil {
+		r.get(e.Name).remark(e.Err)
 		return e.Err
 	}
 	if !r.ours(e) {
@@ -60,12 +61,14 @@ func (r *Registry) load(ctx, work context.Context, e Entry) (err error) {
 	if !serving {
 		r.put(e.Name, fresh) // nothing to protect: show it loading
 	}
-	if err = r.loadVersions(work, e, fresh); err == nil {
-		err = r.gate(work, old, fresh)
-	}
+	err = r.loadVersions(work, e, fresh)
+	err = errors.Join(err, r.gate(work, old, fresh))
 	if err != nil && serving {
-		r.put(e.Name, old.keeping(fresh))
-		return errors.Join(err, retire(ctx, fresh.beside(old)))
+		there, unread := versionsThere(e)
+		next := old.partly(fresh, there)
+		r.put(e.Name, next)
+		r.replaced(ctx, old, next)
+		return errors.Join(err, unread, retire(ctx, fresh.beside(next)))
 	}
 	if err == nil {
 		fresh = fresh.promised()
@@ -106,6 +109,7 @@ func (r *Registry) replaced(ctx context.Context, old, fresh *model) {
 
 func (r *Registry) refuse(name string, serving bool, err error) {
 	r.telemetry.Logger.Error("model refused", "model", name, "error", err)
+	r.get(name).remark(err)
 	if !serving {
 		r.put(name, &model{reason: failure.Message(err), extra: r.extra(r.get(name))})
 	}
@@ -131,6 +135,7 @@ func (r *Registry) Unload(ctx context.Context, name string) error {
 		r.metrics.forget(v)
 	}
 	r.outcomes.forget(name)
+	r.swaps.forget(name)
 	r.telemetry.Logger.Info("model unloaded", "model", name)
 	return err
 }

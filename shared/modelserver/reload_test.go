@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -39,6 +41,44 @@ func (s *switchable) backend() servertest.Backend {
 	})
 }
 
+// REP-03 for versions: a broken one keeps no good one from serving, and none that was
+// removed from going.
+func TestOneBrokenVersionStopsNoOther(t *testing.T) {
+	t.Parallel()
+	all := doubleConfig + "version_policy { all {} }"
+	folder := servertest.Repository(t, map[string]string{"m/config.pbtxt": all, "m/1/": "", "m/2/": ""})
+	r := newRegistry(t, folder, loading(func(_ context.Context, spec modelserver.Spec) (modelserver.Model, error) {
+		if spec.Version == 3 {
+			return nil, failure.New(failure.Invalid, "cut")
+		}
+		return servertest.Map(nil), nil
+	}))
+	step := func(what string, want ...string) {
+		t.Helper()
+		if err := r.Load(t.Context(), "m"); failure.KindOf(err) != failure.Invalid {
+			t.Errorf("%s: load gives %v", what, err)
+		}
+		if diff := cmp.Diff(want, index(r)); diff != "" {
+			t.Errorf("%s: %s", what, diff)
+		}
+		if err := r.Ready(); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	servertest.Write(t, folder, map[string]string{"m/3/": "", "m/4/": ""})
+	step("a good one beside a broken one", "m/1 READY", "m/2 READY", "m/3 UNAVAILABLE cut", "m/4 READY")
+	for _, gone := range []string{"2", "4"} {
+		if err := os.RemoveAll(filepath.Join(folder, "m", gone)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step("what is removed goes, though another is broken", "m/1 READY", "m/3 UNAVAILABLE cut")
+	if err := os.RemoveAll(filepath.Join(folder, "m", "1")); err != nil {
+		t.Fatal(err)
+	}
+	step("the last that serves stays", "m/1 READY", "m/3 UNAVAILABLE cut")
+}
+
 // REP-01, REP-02: a reload that fails leaves the good version, and fails again the
 // same way.
 func TestReloadThatFails(t *testing.T) {
@@ -51,11 +91,11 @@ func TestReloadThatFails(t *testing.T) {
 	}{
 		"same version": {change: map[string]string{"m/1/model.bin": "cut"}, fail: true, want: []string{"m/1 READY the last load failed: model.bin is truncated"}},
 		"new version":  {map[string]string{"m/2/": ""}, true, []string{"m/1 READY", "m/2 UNAVAILABLE model.bin is truncated"}},
-		"bad config":   {map[string]string{"m/config.pbtxt": "backend: 7"}, false, []string{"m/1 READY"}},
+		"bad config":   {map[string]string{"m/config.pbtxt": "backend: 7"}, false, []string{"m/1 READY the last load failed: m/config.pbtxt:1:10: invalid value for string type: 7"}},
 		"no version": {
 			map[string]string{"m/config.pbtxt": doubleConfig + "version_policy { specific {} }"},
 			false,
-			[]string{"m/1 READY"},
+			[]string{`m/1 READY the last load failed: the version_policy of model "m" picks no version`},
 		},
 		"one of two": {
 			map[string]string{"m/config.pbtxt": doubleConfig + "version_policy { specific { versions: [ 1, 5 ] } }"},

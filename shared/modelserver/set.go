@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"triptych/proto/inference"
+	"triptych/shared/failure"
 )
 
 // model is a name and its versions. A model whose configuration can't be used
@@ -73,23 +74,55 @@ func retire(ctx context.Context, versions []*version) error {
 	return failed
 }
 
-// keeping is m after a reload that failed: its versions serve on, and what did not
-// load is shown. A new version that failed is spare: nobody was promised it.
-func (m *model) keeping(fresh *model) *model {
-	kept := &model{versions: maps.Clone(m.versions), config: m.config, labels: m.labels, extra: m.extra}
+// remark shows with the versions that serve why the last load did nothing.
+func (m *model) remark(err error) {
+	for _, v := range m.sorted() {
+		if v.inService() {
+			v.note("the last load failed: " + failure.Message(err))
+		}
+	}
+}
+
+// partly is m after a load of which something failed. What served goes on as it is,
+// unless its folder is gone; a version that is new and loaded well joins it; what did
+// not load is shown. A new version that failed is spare: nobody was promised it.
+func (m *model) partly(fresh *model, there []int64) *model {
+	next := &model{versions: map[int64]*version{}, config: m.config, labels: m.labels, extra: m.extra}
+	for n, v := range m.versions {
+		if slices.Contains(there, n) || fresh.versions[n] != nil {
+			next.versions[n] = v
+		}
+	}
 	for n, v := range fresh.versions {
 		reason, failed := v.broken()
-		if !failed {
-			continue
-		}
-		if old := kept.versions[n]; old != nil && old.inService() {
+		old := next.versions[n]
+		switch {
+		case old != nil && old.inService() && failed:
 			old.note("the last load failed: " + reason)
-			continue
+		case old != nil && old.inService():
+			// It was to change, but not all that was to change with it could.
+		default:
+			v.spare = failed
+			next.versions[n] = v
 		}
-		v.spare = true
-		kept.versions[n] = v
 	}
-	return kept
+	if next.serves(fresh.labels) {
+		next.labels = fresh.labels
+	}
+	if !next.serving() {
+		return m.partly(fresh, slices.Collect(maps.Keys(m.versions))) // better an old version than none
+	}
+	return next
+}
+
+// serves tells whether all labels are those of versions in service.
+func (m *model) serves(labels map[string]int64) bool {
+	for _, n := range labels {
+		if v := m.versions[n]; v == nil || !v.inService() {
+			return false
+		}
+	}
+	return true
 }
 
 // unloaded is m after it was taken out of service on purpose: what had failed is

@@ -1,6 +1,8 @@
 package rpc
 
 import (
+	"bytes"
+
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -27,10 +29,14 @@ func tensorsOf(m proto.Message) (t tensors, ok bool) {
 
 // unmarshalTensors reads a message whose tensors are slices of one piece of memory
 // that is the message's own: they are copied once, out of gRPC's buffers, and not
-// once more by the protobuf library.
+// once more by the protobuf library, nor by who wants numbers to be aligned.
 func unmarshalTensors(data mem.BufferSlice, m proto.Message, t tensors) error {
-	own := make([]byte, data.Len())
-	data.CopyTo(own)
+	frames := make([][]byte, 1, 1+len(data))
+	for _, frame := range data {
+		frames = append(frames, frame.ReadOnlyData())
+	}
+	frames[0] = padding(frames[1:], t.field)
+	own := bytes.Join(frames, nil)[len(frames[0]):] // does not clear what it is about to fill
 	raw, rest, ok := takeApart(own, t.field)
 	if !ok {
 		return proto.Unmarshal(own, m) // which says what is wrong
@@ -40,6 +46,41 @@ func unmarshalTensors(data mem.BufferSlice, m proto.Message, t tensors) error {
 	}
 	*t.bytes = raw
 	return nil
+}
+
+// alignment is that of a cache line, more than any datatype needs. Memory that is
+// large begins at a page.
+const alignment = 64
+
+// padding is what to put before a message so that its first tensor is aligned. It
+// is empty when the first frame does not show where that begins.
+func padding(frames [][]byte, field protowire.Number) []byte {
+	if len(frames) == 0 {
+		return nil
+	}
+	place := firstTensor(frames[0], field)
+	return make([]byte, (alignment-place%alignment)%alignment)
+}
+
+// firstTensor is where the bytes of the first tensor begin, or 0.
+func firstTensor(frame []byte, field protowire.Number) int {
+	for at := 0; at < len(frame); {
+		number, kind, n := protowire.ConsumeTag(frame[at:])
+		if n < 0 {
+			return 0
+		}
+		at += n
+		if number == field && kind == protowire.BytesType {
+			_, n := protowire.ConsumeVarint(frame[at:])
+			return at + max(n, 0)
+		}
+		size := protowire.ConsumeFieldValue(number, kind, frame[at:])
+		if size < 0 {
+			return 0
+		}
+		at += size
+	}
+	return 0
 }
 
 // takeApart separates the tensors of a message from its other fields, which are

@@ -2,7 +2,9 @@ package rpc
 
 import (
 	"bytes"
+	"strings"
 	"testing"
+	"unsafe"
 
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -81,5 +83,24 @@ func TestTensorsShareOnePieceOfMemory(t *testing.T) {
 	clear(wire)
 	if string(m.RawInputContents[0]) != "first" {
 		t.Error("the message is in the connection's buffer")
+	}
+}
+
+// The numbers of a large tensor begin where a runtime can read them, wherever they stood in the message
+// and however it was cut into buffers.
+func TestTheFirstTensorIsAligned(t *testing.T) {
+	for length := range 20 {
+		wire := join(field(1, strings.Repeat("m", length)), field(7, strings.Repeat("t", 1<<16)), field(3, "id"))
+		for _, cut := range []int{len(wire), length + 10} {
+			data := mem.BufferSlice{mem.SliceBuffer(bytes.Clone(wire[:cut])), mem.SliceBuffer(bytes.Clone(wire[cut:]))}
+			m := &inference.ModelInferRequest{}
+			if err := newCodec().Unmarshal(data, m); err != nil {
+				t.Fatal(err)
+			}
+			tensor := m.GetRawInputContents()[0]
+			if at := uintptr(unsafe.Pointer(&tensor[0])); len(tensor) != 1<<16 || at%64 != 0 {
+				t.Errorf("name of %d, cut at %d: %d bytes at %#x", length, cut, len(tensor), at)
+			}
+		}
 	}
 }

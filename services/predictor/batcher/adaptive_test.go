@@ -301,6 +301,19 @@ func TestDelayIsTheBound(t *testing.T) {
 	}
 }
 
+// After a pause nobody is waited for who came before it.
+func TestNobodyIsWaitedForAfterAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, device(accelerator).model(), adaptive(50*time.Millisecond))
+		seed(b, accelerator)
+		train(t, b, 8)
+		time.Sleep(15 * time.Second)
+		if got := <-b.sendAny(t.Context(), request(1, 1, 1)); got.took != accelerator(1) {
+			t.Errorf("took %s", got.took)
+		}
+	})
+}
+
 // An idle instance beside the one that is asked makes waiting worthless.
 func TestNobodyWaitsBesideAnIdleInstance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -24,9 +24,26 @@ func (b *Batcher) admit(it *item, l *lane) error {
 	if need <= left {
 		return nil
 	}
-	late := failure.New(failure.Deadline, "the request can't be answered within its deadline: it would take %s in the queue of model %q, %s are left", need.Round(time.Millisecond), b.cfg.Model, left.Round(time.Millisecond))
-	late.RetryAfter = need - left
+	if b.doubtful(it.enqueued) {
+		it.trial = true
+		return nil
+	}
+	late := failure.New(failure.Deadline, "the request can't be answered within its deadline: model %q would need %s, %s are left", b.cfg.Model, need.Round(time.Millisecond), left.Round(time.Millisecond))
+	if inTime(own) <= left { // else it never could
+		late.RetryAfter = need - left
+	}
 	return late
+}
+
+// doubtAfter is how long what is known of the cost is taken for true while nothing
+// runs.
+const doubtAfter = time.Second
+
+// doubtful tells whether nothing has run for so long that a request is let in
+// whatever its deadline: were all refused by a cost that is wrong, such as after a
+// slow batch, no batch would ever put it right.
+func (b *Batcher) doubtful(now time.Time) bool {
+	return b.idle > 0 && b.lanes.count == 0 && now.Sub(b.ran) >= doubtAfter
 }
 
 // ahead estimates the time until a request that comes now starts, and how long

@@ -35,8 +35,9 @@ type Batcher struct {
 	order    order
 	limit    limit
 	speed    speed
-	busy     []span // by instance
-	idle     int    // instances
+	busy     []span    // by instance
+	ran      time.Time // when the last batch was cut
+	idle     int       // instances
 	closed   bool
 
 	instances sync.WaitGroup
@@ -57,6 +58,7 @@ func New(cfg Config, execute Execute, tracer trace.Tracer, metrics *Metrics) (*B
 		execute: execute,
 		tracer:  tracer,
 		begun:   time.Now(),
+		ran:     time.Now(),
 		lanes:   newLanes(cfg),
 		order:   order{kept: cfg.PreserveOrdering},
 		limit:   newLimit(cfg.MaxBatchSize),

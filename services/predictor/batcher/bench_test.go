@@ -51,3 +51,29 @@ func BenchmarkDo(b *testing.B) {
 		})
 	}
 }
+
+// In the steady state a request costs at most five small allocations, whatever the
+// model costs.
+func TestAllocations(t *testing.T) {
+	data := make([]byte, 16)
+	outputs := []oip.Tensor{{Name: "y", Datatype: "UINT32", Shape: []int64{1, 4}, Data: data}}
+	metrics, err := batcher.NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := batcher.Config{Model: "m", Version: "1", MaxBatchSize: 8, Dynamic: true, QueuePolicy: batcher.QueuePolicy{MaxQueueSize: 10}, Instances: 1}
+	batches, err := batcher.New(cfg, func(context.Context, []oip.Tensor) ([]oip.Tensor, error) { return outputs, nil }, noop.NewTracerProvider().Tracer(""), metrics)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer batches.Close()
+	req := request(1, 1, 4)
+	found := testing.AllocsPerRun(500, func() {
+		if _, _, err := batches.Do(t.Context(), req); err != nil {
+			t.Error(err)
+		}
+	})
+	if found > 5 {
+		t.Errorf("%.1f allocations a request, at most 5 are wanted", found)
+	}
+}

@@ -116,49 +116,24 @@ func (c *cost) shape(rows int) float64 {
 const margin = 0.03
 
 // enough is how many of the rows that wait are worth running at once: all of
-// them, or the fewest at which a row is as cheap as it gets, when those are at
-// most half. Where batching does not pay, as on most CPUs, that is 1: nobody
-// waits then for the rows of others.
+// them, or the fewest that have run before at which a row is as cheap as it gets,
+// when those are at most half. Where batching does not pay, as on most CPUs, that
+// is 1: nobody waits then for the rows of others. Between two sizes a row's share
+// only grows or only shrinks, so the sizes that have run are all there is to look at.
 func (c *cost) enough(rows int) int {
 	if !c.known() || rows < 2 {
 		return rows
 	}
-	each := func(n int) float64 { return c.shape(n) / float64(n) }
-	best := math.Inf(1)
-	for from, to := range c.pieces(rows) {
-		best = math.Min(best, math.Min(each(from), each(to)))
-	}
-	cheap := func(n int) bool { return each(n) <= best*(1+margin) }
-	for from, to := range c.pieces(rows / 2) {
-		if cheap(from) {
-			return from
+	best := c.shape(rows) / float64(rows)
+	for _, p := range c.points {
+		if p.rows <= rows {
+			best = math.Min(best, p.took/float64(p.rows))
 		}
-		if cheap(to) {
-			return from + sort.Search(to-from, func(i int) bool { return cheap(from + i) })
+	}
+	for _, p := range c.points {
+		if p.rows <= rows/2 && p.took/float64(p.rows) <= best*(1+margin) {
+			return p.rows
 		}
 	}
 	return rows
-}
-
-// pieces are the stretches of sizes up to rows on which a row becomes steadily
-// cheaper or steadily dearer, so that to look at their ends is enough: the largest
-// batch that a configuration allows has no bound.
-func (c *cost) pieces(rows int) func(yield func(from, to int) bool) {
-	return func(yield func(int, int) bool) {
-		from := 1
-		for _, p := range c.points {
-			for _, next := range [...]int{p.rows, p.rows + 1} {
-				if next <= from || next > rows {
-					continue
-				}
-				if !yield(from, next-1) {
-					return
-				}
-				from = next
-			}
-		}
-		if from <= rows {
-			yield(from, rows)
-		}
-	}
 }

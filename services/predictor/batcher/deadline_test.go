@@ -26,8 +26,8 @@ func TestHopelessIsRefusedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, device(accelerator).model(), adaptive(0), func(c *batcher.Config) { c.PreserveOrdering = true })
 		seed(b, accelerator)
-		if got := <-b.sendAny(within(t, 4*time.Millisecond), request(1, 1, 1)); failure.KindOf(got.err) != failure.Deadline || got.took != 0 {
-			t.Errorf("a deadline before the shortest run: %v after %s", got.err, got.took)
+		if got := <-b.sendAny(within(t, 4*time.Millisecond), request(1, 1, 1)); failure.KindOf(got.err) != failure.Deadline || got.took != 0 || failure.RetryAfter(got.err) != 0 {
+			t.Errorf("a deadline before the shortest run: %v after %s, with the hint %s", got.err, got.took, failure.RetryAfter(got.err))
 		}
 		var running []<-chan outcome
 		for range 16 + 32 { // one batch that runs, two that wait
@@ -153,6 +153,54 @@ func TestDeadlineCutsABatch(t *testing.T) {
 		}
 		if got := b.counter(t, "triptych_batch_cut_total", "deadline"); got != 1 {
 			t.Errorf("%v cut by deadline", got)
+		}
+	})
+}
+
+// One slow batch must not refuse everybody for ever: when nothing has run for a
+// second, one request runs whatever its deadline, and the cost is known again.
+func TestAWrongCostIsForgotten(t *testing.T) {
+	for name, instances := range map[string]int{"one instance": 1, "two instances": 2} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := start(t, device(accelerator).model(), adaptive(10*time.Millisecond), func(c *batcher.Config) { c.Instances = instances })
+				for rows := 1; rows <= b.limit; rows *= 2 {
+					b.Learn(rows, 400*time.Millisecond) // such as a device that was cold
+				}
+				answers, refused := 0, 0
+				for begin := time.Now(); time.Since(begin) < 20*time.Second; time.Sleep(10 * time.Millisecond) {
+					got := <-b.sendAny(within(t, 100*time.Millisecond), request(1, 1, 1))
+					switch {
+					case got.err == nil:
+						answers++
+					case got.took > 0:
+						t.Errorf("refused after %s: %v", got.took, got.err)
+					default:
+						refused++
+					}
+				}
+				if answers < refused {
+					t.Errorf("%d answered, %d refused", answers, refused)
+				}
+			})
+		})
+	}
+}
+
+// A device that is too slow is tried once a second, not more.
+func TestAHopelessDeviceIsTriedNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := device(func(int) time.Duration { return 200 * time.Millisecond })
+		b := start(t, slow.model(), adaptive(0))
+		seed(b, slow)
+		for range 500 {
+			got := <-b.sendAny(within(t, 20*time.Millisecond), request(1, 1, 1))
+			wantKind(t, got.err, failure.Deadline)
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		if n := len(b.model.sizes()); n < 2 || n > 6 {
+			t.Errorf("%d batches ran", n)
 		}
 	})
 }

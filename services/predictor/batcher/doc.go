@@ -32,14 +32,15 @@
 // Bounds. At most MaxQueueSize requests of a level wait: one more is Busy at
 // once, with a hint computed from the recent speed. A request that can't be
 // answered within its deadline, by what is known of the cost of batches, is
-// Deadline at once, with a hint when it could. What waits longer than the queue
+// Deadline at once, with a hint when it could; when nothing has run for a second,
+// it runs all the same, for what is known may be wrong. What waits longer than the queue
 // policy allows is Deadline (REJECT) or goes behind the others of its level
 // (DELAY). A caller that goes away while it waits frees its place at once and is
 // never executed; when all callers of a running batch are gone, the run's context
 // is cancelled.
 //
 // Failures. The members of a batch that failed run once more, each alone, so that
-// one poisonous request fails alone. When the device's memory was too small, they
+// one poisonous request fails alone, and one that hangs ends with its caller. When the device's memory was too small, they
 // run in halves, and the most rows of a batch are halved; every 30 seconds they
 // are doubled again.
 package batcher

@@ -22,8 +22,8 @@ type work struct {
 	batch   trace.Span      // nil unless a member is sampled
 	ctx     context.Context // ends when no member waits any longer
 	cancel  context.CancelFunc
-	waiting int // members whose caller still waits for an answer; guarded by the batcher's lock
-	settled int // members that have their answers; guarded as well
+	open    int // members without an answer; guarded by the batcher's lock
+	waiting int // those of them whose caller still waits; guarded by the batcher's lock
 }
 
 // instance runs one batch after the other until the batcher is closed and empty.
@@ -59,7 +59,11 @@ func (b *Batcher) next(w *work) bool {
 			continue // somebody was dead: the lane may not be ready any longer
 		case b.closed:
 			return false
-		case !again.IsZero():
+		}
+		if b.limit.low() && (again.IsZero() || b.limit.until.Before(again)) {
+			again = b.limit.until
+		}
+		if !again.IsZero() {
 			b.alarm.Reset(again.Sub(now))
 		}
 		b.ready.Wait()
@@ -87,14 +91,14 @@ func (b *Batcher) claim(w *work, c cut, now time.Time) bool {
 	}
 	w.members = append(w.members[:0], c.members...)
 	w.lane, w.rows, w.reason, w.begun = c.lane, c.rows, c.reason, now
-	w.waiting, w.settled = len(c.members), 0
+	w.open, w.waiting = len(c.members), len(c.members)
 	b.lanes.levels.cut(w.members)
 	for _, it := range w.members {
 		b.lanes.remove(it)
 		it.work, it.read = w, true
 		it.waited = now.Sub(it.enqueued)
 	}
-	b.busy[w.id] = span{begun: now, ends: now.Add(took)}
+	b.busy[w.id], b.ran = span{begun: now, ends: now.Add(took)}, now
 	if b.lanes.count > 0 {
 		b.ready.Signal() // another idle instance may find work too
 	}
@@ -124,18 +128,17 @@ func (b *Batcher) dropDead(members []*item, now time.Time, took time.Duration) b
 
 // hopeless tells whether a batch would end after the request's deadline.
 func (b *Batcher) hopeless(it *item, now time.Time, took time.Duration) bool {
-	return !it.deadline.IsZero() && b.cfg.Policy == Adaptive && now.Add(took).After(it.deadline)
+	return !it.deadline.IsZero() && !it.trial && b.cfg.Policy == Adaptive && now.Add(took).After(it.deadline)
 }
 
 // settle ends the batch's hold on members that have their answers, and gives
 // them out. From then on they are their callers': the batch forgets them. The
-// first whose caller still waits speaks for the executions. When the callers of all
-// the others have gone, nobody waits for the rest of the batch.
+// first whose caller still waits speaks for the executions. What is left of the
+// batch ends when no caller waits for it.
 func (b *Batcher) settle(w *work, members []*item, executions int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.unread(members)
-	w.settled += len(members)
 	for i, it := range members {
 		if !it.left {
 			it.timing.Executions, executions = executions, 0
@@ -144,7 +147,7 @@ func (b *Batcher) settle(w *work, members []*item, executions int) {
 		it.work, members[i] = nil, nil
 		b.order.answer(it)
 	}
-	if w.waiting == 0 && w.settled < len(w.members) {
+	if w.open -= len(members); w.open > 0 && w.waiting == 0 {
 		w.cancel()
 	}
 }

@@ -27,6 +27,7 @@ type item struct {
 	level    int
 	due      time.Duration // the deadline, since the batcher began; what orders a level
 	sequence uint64        // the order of arrival
+	trial    bool          // it runs to know the cost again, whether or not in time
 	sampled  bool
 	queue    trace.Span // nil unless sampled
 	run      trace.Span // nil unless sampled

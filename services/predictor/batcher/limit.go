@@ -26,13 +26,15 @@ func (l *limit) lower(rows int, now time.Time) bool {
 	return l.rows != before
 }
 
-// raise doubles a lowered limit when its time has come. True when that changed
-// it.
+// raise doubles a lowered limit as often as its time has come. True when that
+// changed it.
 func (l *limit) raise(now time.Time) bool {
-	if l.rows == l.most || now.Before(l.until) {
-		return false
+	before := l.rows
+	for l.low() && !now.Before(l.until) {
+		l.rows = min(2*l.rows, l.most)
+		l.until = l.until.Add(lowFor)
 	}
-	l.rows = min(2*l.rows, l.most)
-	l.until = now.Add(lowFor)
-	return true
+	return l.rows != before
 }
+
+func (l *limit) low() bool { return l.rows < l.most }

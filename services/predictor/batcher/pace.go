@@ -23,10 +23,14 @@ const (
 
 func newPace(rows int) pace {
 	p := pace{times: make([]time.Duration, 0, rows), mean: make([]time.Duration, rows)}
+	p.forget()
+	return p
+}
+
+func (p *pace) forget() {
 	for i := range p.mean {
 		p.mean[i] = never
 	}
-	return p
 }
 
 // begin starts a round with the rows that wait already.
@@ -45,9 +49,16 @@ func (p *pace) begin(round uint64, now time.Time, waiting int) {
 // anybody waits when an instance becomes idle.
 func (p *pace) inStep() bool { return p.empty > 0.5 }
 
+// pause is after how much of silence what was learned says nothing any longer: who
+// comes then is somebody else.
+const pause = time.Second
+
 // arrive notes rows that have just come.
 func (p *pace) arrive(now time.Time, rows int) {
 	if rows > 0 {
+		if now.Sub(p.last) > pause {
+			p.forget()
+		}
 		p.last = now
 	}
 	for range min(rows, cap(p.times)-len(p.times)) {

@@ -98,8 +98,31 @@ func (b *Batcher) attempt(ctx context.Context, p part) {
 // runs: members that have their answers may not be looked at any longer.
 func (b *Batcher) again(ctx context.Context, parts ...part) {
 	for _, p := range parts {
-		b.attempt(ctx, p)
+		b.begin(p)
+		own, done := p.until(ctx)
+		b.attempt(own, p)
+		done()
 	}
+}
+
+// begin tells since when, and until when, an instance runs a part: a batch of
+// which many members run once more is slow, but does not hang.
+func (b *Batcher) begin(p part) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	b.busy[p.id] = span{begun: now, ends: now.Add(p.lane.cost.of(p.rowsOf(p.from, p.to)))}
+}
+
+// until is a context that ends with ctx and, for one member, when its caller goes:
+// the others, who wait for their turns, must not wait for nobody. done must follow.
+func (p part) until(ctx context.Context) (own context.Context, done func()) {
+	if p.to-p.from > 1 {
+		return ctx, func() {}
+	}
+	own, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(p.members[p.from].ctx, cancel)
+	return own, func() { stop(); cancel() }
 }
 
 // shrink lowers the limit of rows.

@@ -78,9 +78,6 @@ func (l *Library) load(ctx context.Context, cfg *inference.ModelConfig, director
 
 // prepare does what needs no device.
 func (l *Library) prepare(cfg *inference.ModelConfig, directory string, settings Settings) (*loader, error) {
-	if err := supported(cfg); err != nil {
-		return nil, err
-	}
 	load := &loader{library: l, cfg: cfg, quiet: ebbAfter, logger: settings.Logger.With("model", cfg.GetName())}
 	if settings.quiet > 0 {
 		load.quiet = settings.quiet
@@ -98,19 +95,6 @@ func (l *Library) prepare(cfg *inference.ModelConfig, directory string, settings
 	}
 	load.tuning, err = tune(cfg, settings)
 	return load, err
-}
-
-// supported refuses kinds of scheduling that would otherwise be ignored.
-func supported(cfg *inference.ModelConfig) error {
-	switch {
-	case cfg.GetSequenceBatching() != nil:
-		return failure.New(failure.Unsupported, "model %q: sequence_batching is not supported", cfg.GetName())
-	case cfg.GetModelTransactionPolicy().GetDecoupled():
-		return failure.New(failure.Unsupported, "model %q: decoupled models are not supported", cfg.GetName())
-	case len(cfg.GetBatchInput()) > 0 || len(cfg.GetBatchOutput()) > 0:
-		return failure.New(failure.Unsupported, "model %q: batch_input and batch_output are not supported", cfg.GetName())
-	}
-	return nil
 }
 
 // open makes a replica on each device of the plan. GPUs that do not work are

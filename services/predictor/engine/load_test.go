@@ -115,7 +115,6 @@ func TestLoadRefuses(t *testing.T) {
 			  output [ { name: "y" data_type: TYPE_FP32 dims: [ 3 ] } ]`, failure.Unsupported,
 			`input "x": optional is not supported`,
 		},
-		"sequence batching": {"identity_fp32", `max_batch_size: 4 sequence_batching {}` + fp32, failure.Unsupported, `sequence_batching is not supported`},
 		"unknown parameter": {
 			"identity_fp32", `max_batch_size: 4 parameters { key: "intra_op_threads" value { string_value: "2" } }` + fp32, failure.Invalid,
 			`unknown parameter "intra_op_threads", did you mean "intra_op_thread_count"?`,

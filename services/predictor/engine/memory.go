@@ -36,3 +36,13 @@ type memoryError struct{ cause error }
 func (e memoryError) Error() string { return e.cause.Error() }
 
 func (e memoryError) Unwrap() []error { return []error{errOutOfMemory, e.cause} }
+
+// deviceWords are what the libraries of a GPU say when it does not do what it is
+// told, whatever the model is.
+var deviceWords = []string{"cuda", "cudnn", "cublas", "cufft", "curand", "tensorrt", "nvrm"}
+
+// ofDevice tells whether an error of the runtime is the GPU's and not the model's.
+func ofDevice(err error) bool {
+	text := strings.ToLower(err.Error())
+	return slices.ContainsFunc(deviceWords, func(word string) bool { return strings.Contains(text, word) })
+}

@@ -24,3 +24,19 @@ func TestWordsOfWantingMemory(t *testing.T) {
 		}
 	}
 }
+
+// ORT-09: what a GPU's libraries say is never taken for a matter of shapes.
+func TestErrorsOfTheDevice(t *testing.T) {
+	for text, want := range map[string]bool{
+		"CUDNN failure 1: CUDNN_STATUS_NOT_INITIALIZED ; GPU=0":         true,
+		"CUDA failure 35: CUDA driver version is insufficient":          true,
+		"CUBLAS failure 3: CUBLAS_STATUS_ALLOC_FAILED":                  true,
+		"TensorRT EP could not deserialize engine":                      true,
+		"Non-zero status code returned while running Reshape node":      false,
+		"Got invalid dimensions for input: x for the following indices": false,
+	} {
+		if got := ofDevice(errors.New(text)); got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+	}
+}

@@ -25,7 +25,7 @@ func resident(t *testing.T) int64 {
 	return kilobytes << 10
 }
 
-// REP-08: a service that reloads its models does not grow. What stays is a few
+// REP-08, ORT-04: a service that reloads its models does not grow. What stays is a few
 // megabytes, by chance; without the trim it is 200 and more.
 func TestReloadsGiveMemoryBack(t *testing.T) {
 	lib := library(t)

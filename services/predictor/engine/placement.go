@@ -2,7 +2,6 @@ package engine
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"triptych/proto/inference"
@@ -65,10 +64,7 @@ func place(cfg *inference.ModelConfig, flag Device, gpus int) (plan, error) {
 // nothing to load for it.
 func scheduled(cfg *inference.ModelConfig) ([]*inference.ModelInstanceGroup, error) {
 	var groups []*inference.ModelInstanceGroup
-	for i, group := range cfg.GetInstanceGroup() {
-		if err := plainGroup(group); err != nil {
-			return nil, failure.Prefix("model "+strconv.Quote(cfg.GetName())+": instance_group "+strconv.Itoa(i), err)
-		}
+	for _, group := range cfg.GetInstanceGroup() {
 		if !group.GetPassive() {
 			groups = append(groups, group)
 		}
@@ -80,29 +76,6 @@ func scheduled(cfg *inference.ModelConfig) ([]*inference.ModelInstanceGroup, err
 		return nil, failure.New(failure.Invalid, "model %q: every instance_group is passive, so that none would run a request", cfg.GetName())
 	}
 	return []*inference.ModelInstanceGroup{{}}, nil
-}
-
-// plainGroup refuses what would otherwise be ignored and is more than a hint.
-func plainGroup(group *inference.ModelInstanceGroup) error {
-	kind := group.GetKind()
-	switch {
-	case len(group.GetSecondaryDevices()) > 0:
-		return failure.New(failure.Unsupported, "secondary_devices are not supported")
-	case len(group.GetRateLimiter().GetResources()) > 0:
-		return failure.New(failure.Unsupported, "rate_limiter.resources are not supported")
-	case len(group.GetProfile()) > 0:
-		return failure.New(failure.Unsupported, "profile is for TensorRT plans")
-	case group.GetCount() < 0:
-		return failure.New(failure.Invalid, "count is %d, must be 0 or more", group.GetCount())
-	case len(group.GetGpus()) > 0 && (kind == inference.ModelInstanceGroup_KIND_CPU || kind == inference.ModelInstanceGroup_KIND_MODEL):
-		return failure.New(failure.Invalid, "gpus are listed for a group of %s", kind)
-	}
-	for _, id := range group.GetGpus() {
-		if id < 0 {
-			return failure.New(failure.Invalid, "gpus has %d, must be 0 or more", id)
-		}
-	}
-	return nil
 }
 
 // ignoredInGroups names hints that have no effect here.

@@ -91,19 +91,12 @@ func TestPlaceRefuses(t *testing.T) {
 	accelerators := func(list string) *inference.ModelConfig {
 		return parsed(t, `optimization { execution_accelerators { `+list+` } }`)
 	}
-	gpu := inference.ModelInstanceGroup_KIND_GPU
 	cases := map[string]struct {
 		cfg  *inference.ModelConfig
 		kind failure.Kind
 		want string
 	}{
 		"all passive":       {group(`passive: true`), failure.Invalid, `model "m": every instance_group is passive`},
-		"secondary devices": {group(`secondary_devices [ { kind: KIND_NVDLA device_id: 0 } ]`), failure.Unsupported, `model "m": instance_group 0: secondary_devices are not supported`},
-		"global resources":  {group(`rate_limiter { resources [ { name: "R" count: 1 } ] }`), failure.Unsupported, `instance_group 0: rate_limiter.resources are not supported`},
-		"profile":           {group(`profile: [ "0" ]`), failure.Unsupported, `profile is for TensorRT plans`},
-		"negative count":    {&inference.ModelConfig{Name: "m", InstanceGroup: []*inference.ModelInstanceGroup{{Count: -1}}}, failure.Invalid, `count is -1`},
-		"negative GPU":      {&inference.ModelConfig{Name: "m", InstanceGroup: []*inference.ModelInstanceGroup{{Kind: gpu, Gpus: []int32{-1}}}}, failure.Invalid, `gpus has -1`},
-		"GPUs of a CPU":     {&inference.ModelConfig{Name: "m", InstanceGroup: []*inference.ModelInstanceGroup{{Kind: inference.ModelInstanceGroup_KIND_CPU, Gpus: []int32{0}}}}, failure.Invalid, `gpus are listed for a group of KIND_CPU`},
 		"OpenVINO":          {accelerators(`cpu_execution_accelerator [ { name: "openvino" } ]`), failure.Unsupported, `the CPU accelerator "openvino" is not supported`},
 		"OpenVINO misspelt": {accelerators(`cpu_execution_accelerator [ { name: "open_vino" } ]`), failure.Invalid, `unknown CPU accelerator "open_vino", did you mean "openvino"?`},
 		"TensorRT misspelt": {accelerators(`gpu_execution_accelerator [ { name: "TensorRT" } ]`), failure.Invalid, `unknown GPU accelerator "TensorRT", did you mean "tensorrt"?`},

@@ -15,10 +15,11 @@ import (
 // model that passes alone and mixes callers in a batch must never serve.
 //
 // Free dimensions are 1. Where the model does not take that, nobody knows which
-// sizes it takes: it is not probed, and the check of every batch has to do.
+// sizes it takes: it is not probed, and the check of every batch has to do. That a
+// GPU fails is no matter of sizes.
 func (s *Session) probe(ctx context.Context, r *replica, maxBatch int64) error {
 	if _, err := s.run(ctx, r, s.contract.zeros(1), true); err != nil {
-		if s.free() && failure.OfContext(ctx) == nil {
+		if s.free() && failure.OfContext(ctx) == nil && (!r.device.GPU() || !ofDevice(err)) {
 			s.logger.Debug("model not probed", "reason", "it does not take free dimensions of 1", "error", err)
 			return nil
 		}

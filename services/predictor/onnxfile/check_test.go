@@ -80,11 +80,11 @@ func TestReadableTorn(t *testing.T) {
 	content := model(adding("location", "w.bin", "offset", "4", "length", "12"), opset(8, "com.microsoft", 1))
 	path := save(t, content)
 	put(t, filepath.Join(filepath.Dir(path), "w.bin"), make([]byte, 16))
-	must(t, onnxfile.Readable(path))
+	must(t, onnxfile.Check(path, onnxfile.Limits{}))
 	opsets := len(opset(8, "", 17)) + len(opset(8, "com.microsoft", 1))
 	for size := range content {
 		put(t, path, content[:size])
-		err := onnxfile.Readable(path)
+		err := onnxfile.Check(path, onnxfile.Limits{})
 		// Without its last opset the file is as whole as any.
 		whole := size == len(content)-len(opset(8, "com.microsoft", 1))
 		if whole != (err == nil) || err != nil && !bytes.Contains([]byte(failure.Message(err)), []byte("the file ends in the middle")) {
@@ -95,11 +95,11 @@ func TestReadableTorn(t *testing.T) {
 
 func TestReadableNoFile(t *testing.T) {
 	folder := t.TempDir()
-	wantFailure(t, onnxfile.Readable(filepath.Join(folder, "model.onnx")), "it is not a regular file")
-	wantFailure(t, onnxfile.Readable(folder), "it is not a regular file")
+	wantFailure(t, onnxfile.Check(filepath.Join(folder, "model.onnx"), onnxfile.Limits{}), "it is not a regular file")
+	wantFailure(t, onnxfile.Check(folder, onnxfile.Limits{}), "it is not a regular file")
 	pipe := filepath.Join(folder, "pipe")
 	must(t, syscall.Mkfifo(pipe, 0o600))
-	wantFailure(t, onnxfile.Readable(pipe), "it is not a regular file")
+	wantFailure(t, onnxfile.Check(pipe, onnxfile.Limits{}), "it is not a regular file")
 }
 
 // A file of any size is read in no more memory than a small one: most of it is
@@ -119,7 +119,8 @@ func TestCheckLargeFile(t *testing.T) {
 	must(t, err)
 	_, err = f.WriteAt(tail, info.Size()+raw)
 	must(t, err)
-	must(t, onnxfile.Readable(path))
+	_, err = onnxfile.Read(path)
+	must(t, err)
 	size := info.Size() + raw + int64(len(tail))
 	if err := onnxfile.Check(path, limits); failure.Message(err) != "the file has "+decimal(size)+" bytes, one of ONNX takes up to 2147483647: its weights must be saved as external data" {
 		t.Error(err)
@@ -127,14 +128,15 @@ func TestCheckLargeFile(t *testing.T) {
 	bytes := testing.Benchmark(func(b *testing.B) {
 		b.ReportAllocs()
 		for range b.N {
-			must(b, onnxfile.Readable(path))
+			_, err := onnxfile.Read(path)
+			must(b, err)
 		}
 	}).AllocedBytesPerOp()
 	if bytes > 128<<10 {
 		t.Errorf("%d bytes of memory are taken", bytes)
 	}
 	must(t, os.Truncate(path, size-1))
-	if err := onnxfile.Readable(path); err == nil {
+	if _, err := onnxfile.Read(path); err == nil {
 		t.Error("a byte is missing and nobody sees it")
 	}
 }

@@ -80,7 +80,7 @@ func TestCheckExternal(t *testing.T) {
 				must(t, os.Symlink(target, filepath.Join(folder, name)))
 			}
 			wantFailure(t, onnxfile.Check(path, limits), tt.message)
-			wantFailure(t, onnxfile.Readable(path), tt.message)
+			wantFailure(t, onnxfile.Check(path, onnxfile.Limits{}), tt.message)
 		})
 	}
 }
