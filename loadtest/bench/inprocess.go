@@ -49,12 +49,12 @@ func (b *runner) batcherAlone(ctx context.Context) error {
 // turnsARound is how often the ways of row 4 follow each other in a round: what a
 // machine with neighbours can do changes within seconds, and the differences
 // are small.
-const turnsARound = 5
+const turnsARound = 2
 
 // realModel is row 4: a real model on the CPU, against the bare session with the
 // same threads.
 func (b *runner) realModel(ctx context.Context) error {
-	found, err := b.goBenchmark(ctx, "^"+modelBenchmark, "images/s", b.rounds*turnsARound, b.window/4)
+	found, err := b.goBenchmark(ctx, "^"+modelBenchmark, "images/s", b.rounds*turnsARound, b.window)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,11 @@ import (
 // and a little, for a cost is an average and an answer has a way to go.
 func inTime(c time.Duration) time.Duration { return c + c/8 + time.Millisecond }
 
+// slack is the part of a forecast wait by which it may become longer: one batch
+// that is held up for a few milliseconds delays all that wait behind it, and who
+// was let in too tightly learns it only when his turn has come.
+const slack = 1. / 4
+
 // admit refuses a request that can't be answered within its deadline by what is
 // known of the cost of batches: the caller learns at once what it would learn
 // later, and nobody else's time is spent on it.
@@ -20,7 +25,7 @@ func (b *Batcher) admit(it *item, l *lane) error {
 	}
 	wait, own := b.ahead(it, l)
 	left := it.deadline.Sub(it.enqueued)
-	need := wait + wait/16 + inTime(own)
+	need := wait + time.Duration(slack*float64(wait)) + inTime(own)
 	if need <= left {
 		return nil
 	}
