@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"time"
 
 	"triptych/loadtest/bench/figure"
 )
@@ -18,7 +17,7 @@ import (
 const (
 	predictorPackage = "services/predictor"
 	batcherBenchmark = "BenchmarkIdentity"
-	modelBenchmark   = "BenchmarkFloat32/"
+	modelBenchmark   = "BenchmarkFloat32"
 )
 
 // The three ways to run the model, in the names of the benchmark's cases.
@@ -31,76 +30,81 @@ const (
 // batcherAlone is row 3: what the batcher costs a request when the model costs
 // nothing.
 func (b *runner) batcherAlone(ctx context.Context) error {
-	found, err := b.goBenchmark(ctx, "^"+batcherBenchmark+"$", "ns/op", b.rounds, b.window/2)
-	if err != nil {
-		return err
-	}
-	for round, turn := range found {
-		for name, ns := range turn {
-			b.report.Samples = append(b.report.Samples, figure.Sample{Row: 3, Round: round + 1, Side: ours, Name: name, Value: ns / 1e3})
-			b.say("row 3 round %d  %s  %.2f us", round+1, name, ns/1e3)
+	for round := range b.rounds {
+		out, err := b.goBenchmark(ctx, "^"+batcherBenchmark+"$", (b.window / 2).String())
+		if err != nil {
+			return err
 		}
+		ns, err := metricOf(out, batcherBenchmark, "ns/op")
+		if err != nil {
+			return err
+		}
+		b.report.Samples = append(b.report.Samples, figure.Sample{Row: 3, Round: round + 1, Side: ours, Name: batcherBenchmark, Value: ns / 1e3})
+		b.say("row 3 round %d  %s  %.2f us", round+1, batcherBenchmark, ns/1e3)
 	}
 	us := b.median(3, ours, batcherBenchmark, value)
 	b.add(figure.Figure{Row: 3, Name: "the batcher alone, a request", Unit: "us", Ours: us, Against: figure.Absolute, Bar: figure.AtMost(20)})
 	return nil
 }
 
-// turnsARound is how often the ways of row 4 follow each other in a round: what a
-// machine with neighbours can do changes within seconds, and the differences
-// are small.
-const turnsARound = 2
+// turns is how often the three ways of row 4 follow each other in a round.
+const turns = "7x"
 
 // realModel is row 4: a real model on the CPU, against the bare session with the
-// same threads.
+// same threads. The benchmark gives the median of the ratios of neighbouring turns.
 func (b *runner) realModel(ctx context.Context) error {
-	found, err := b.goBenchmark(ctx, "^"+modelBenchmark, "images/s", b.rounds*turnsARound, b.window)
-	if err != nil {
-		return err
-	}
-	for turn, speed := range found {
-		for _, way := range []string{bare, batched, overRPC} {
-			b.sample(figure.Sample{Row: 4, Round: turn/turnsARound + 1, Side: ours, Name: way, Throughput: speed[modelBenchmark+way]})
+	for round := range b.rounds {
+		out, err := b.goBenchmark(ctx, "^"+modelBenchmark+"$", turns)
+		if err != nil {
+			return err
+		}
+		for _, way := range []string{batched, overRPC} {
+			ratio, err := metricOf(out, modelBenchmark, way+"/"+bare)
+			if err != nil {
+				return err
+			}
+			b.report.Samples = append(b.report.Samples, figure.Sample{Row: 4, Round: round + 1, Side: ours, Name: way, Value: ratio})
+			b.say("row 4 round %d  %-8s %.3f of the bare session", round+1, way, ratio)
 		}
 	}
-	session := b.median(4, ours, bare, throughput)
 	for _, f := range []struct {
 		way, name string
 		bar       float64
-	}{{batched, "float32 model in process", 0.97}, {overRPC, "float32 model over gRPC", 0.93}} {
-		b.add(figure.Figure{Row: 4, Name: f.name, Unit: "/s", Ours: b.median(4, ours, f.way, throughput), Rival: &session, Against: "bare session", Bar: figure.AtLeast(f.bar)})
+	}{{batched, "float32 model in process, of the bare session", 0.97}, {overRPC, "float32 model over gRPC, of the bare session", 0.93}} {
+		b.add(figure.Figure{Row: 4, Name: f.name, Ours: b.median(4, ours, f.way, value), Against: figure.Absolute, Bar: figure.AtLeast(f.bar)})
 	}
 	return nil
 }
 
-// goBenchmark runs benchmarks of the predictor, all of them in each turn, and gives
-// one of their numbers by name.
-func (b *runner) goBenchmark(ctx context.Context, pattern, unit string, turns int, long time.Duration) (found []map[string]float64, err error) {
+// goBenchmark runs a benchmark of the predictor and gives what it prints.
+func (b *runner) goBenchmark(ctx context.Context, pattern, benchtime string) (text string, err error) {
 	folder, err := os.MkdirTemp("", "bench")
 	if err != nil {
-		return nil, fmt.Errorf("make a folder: %w", err)
+		return "", fmt.Errorf("make a folder: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	binary := filepath.Join(folder, "test")
 	//nolint:gosec // our own names
 	if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-o", binary, "./"+predictorPackage).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the tests of %s: %w\n%s", predictorPackage, err, out)
+		return "", fmt.Errorf("build the tests of %s: %w\n%s", predictorPackage, err, out)
 	}
-	for range turns {
-		//nolint:gosec // what was just built
-		cmd := exec.CommandContext(ctx, binary, "-test.run", "^$", "-test.bench", pattern, "-test.benchtime", long.String())
-		cmd.Dir = predictorPackage
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			return nil, fmt.Errorf("benchmark %s: %w\n%s", pattern, err, out)
-		}
-		turn := parseBenchmarks(string(out), unit)
-		if len(turn) == 0 {
-			return nil, fmt.Errorf("benchmark %s reported no %s:\n%s", pattern, unit, out)
-		}
-		found = append(found, turn)
+	//nolint:gosec // what was just built
+	cmd := exec.CommandContext(ctx, binary, "-test.run", "^$", "-test.bench", pattern, "-test.benchtime", benchtime)
+	cmd.Dir = predictorPackage
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("benchmark %s: %w\n%s", pattern, err, out)
 	}
-	return found, nil
+	return string(out), nil
+}
+
+// metricOf is one of the numbers that a benchmark reported.
+func metricOf(text, benchmark, unit string) (float64, error) {
+	v, ok := parseBenchmarks(text, unit)[benchmark]
+	if !ok {
+		return 0, fmt.Errorf("benchmark %s reported no %s:\n%s", benchmark, unit, text)
+	}
+	return v, nil
 }
 
 // parseBenchmarks reads the lines of `go test -bench`, whose names end in the
