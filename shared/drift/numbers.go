@@ -3,6 +3,8 @@ package drift
 import (
 	"encoding/binary"
 	"math"
+
+	"triptych/shared/oip"
 )
 
 // readers give element i of the raw data of a datatype. Whole numbers above 2^53
@@ -17,11 +19,10 @@ var readers = map[string]func(data []byte, i int) float64{
 	"INT32":  func(data []byte, i int) float64 { return float64(int32(word32(data, i))) },
 	"UINT64": func(data []byte, i int) float64 { return float64(word64(data, i)) },
 	"INT64":  func(data []byte, i int) float64 { return float64(int64(word64(data, i))) },
-	"FP16":   func(data []byte, i int) float64 { return half(word16(data, i)) },
-	// The upper half of a float32.
-	"BF16": func(data []byte, i int) float64 { return float64(math.Float32frombits(uint32(word16(data, i)) << 16)) },
-	"FP32": func(data []byte, i int) float64 { return float64(math.Float32frombits(word32(data, i))) },
-	"FP64": func(data []byte, i int) float64 { return math.Float64frombits(word64(data, i)) },
+	"FP16":   func(data []byte, i int) float64 { return oip.Half(word16(data, i)) },
+	"BF16":   func(data []byte, i int) float64 { return oip.Brain(word16(data, i)) },
+	"FP32":   func(data []byte, i int) float64 { return float64(math.Float32frombits(word32(data, i))) },
+	"FP64":   func(data []byte, i int) float64 { return math.Float64frombits(word64(data, i)) },
 }
 
 func word16(data []byte, i int) uint16 { return binary.LittleEndian.Uint16(data[2*i:]) }
@@ -34,25 +35,4 @@ func isFloat(datatype string) bool {
 		return true
 	}
 	return false
-}
-
-// half is the value of an IEEE 754 binary16: 1 bit of sign, 5 of exponent, 10 of
-// fraction.
-func half(bits uint16) float64 {
-	exponent, fraction := int(bits>>10&0x1f), float64(bits&0x3ff)
-	var v float64
-	switch {
-	case exponent == 0x1f && fraction != 0:
-		return math.NaN()
-	case exponent == 0x1f:
-		v = math.Inf(1)
-	case exponent == 0: // subnormal
-		v = math.Ldexp(fraction, -24)
-	default:
-		v = math.Ldexp(1024+fraction, exponent-25)
-	}
-	if bits>>15 == 1 {
-		return -v
-	}
-	return v
 }
