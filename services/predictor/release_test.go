@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"testing"
@@ -178,27 +177,11 @@ func TestManyReloads(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		return resident(t)
+		return testkit.Resident(t)
 	}
 	before := reload(0, 20)
 	const most = 16 << 20
 	if growth := reload(20, 200) - before; growth > most {
 		t.Errorf("180 reloads keep %d MB", growth>>20)
 	}
-}
-
-// resident is the memory of the process, in bytes.
-func resident(t *testing.T) int64 {
-	t.Helper()
-	debug.FreeOSMemory()
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := bytes.Cut(status, []byte("VmRSS:"))
-	var kilobytes int64
-	if _, err := fmt.Sscan(string(rest), &kilobytes); err != nil {
-		t.Fatal(err)
-	}
-	return kilobytes << 10
 }

@@ -1,29 +1,12 @@
 package engine_test
 
 import (
-	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"testing"
-)
 
-// resident is the memory of the process, in bytes.
-func resident(t *testing.T) int64 {
-	t.Helper()
-	debug.FreeOSMemory()
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := bytes.Cut(status, []byte("VmRSS:"))
-	var kilobytes int64
-	if _, err := fmt.Sscan(string(rest), &kilobytes); err != nil {
-		t.Fatal(err)
-	}
-	return kilobytes << 10
-}
+	"triptych/shared/testkit"
+)
 
 // REP-08, ORT-04: a service that reloads its models does not grow. What stays is a few
 // megabytes, by chance; without the trim it is 200 and more.
@@ -40,7 +23,7 @@ func TestReloadsGiveMemoryBack(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		return resident(t)
+		return testkit.Resident(t)
 	}
 	file, err := os.Stat(filepath.Join(directory, "1", "model.onnx"))
 	if err != nil {

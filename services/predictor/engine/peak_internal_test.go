@@ -1,12 +1,9 @@
 package engine
 
 import (
-	"bytes"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -14,23 +11,6 @@ import (
 	"triptych/shared/oip"
 	"triptych/shared/testkit"
 )
-
-// residentSet is the memory of the process in MiB, without what Go could give
-// back.
-func residentSet(t *testing.T) int64 {
-	t.Helper()
-	debug.FreeOSMemory()
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := bytes.Cut(status, []byte("VmRSS:"))
-	var kilobytes int64
-	if _, err := fmt.Sscan(string(rest), &kilobytes); err != nil {
-		t.Fatal(err)
-	}
-	return kilobytes >> 10
-}
 
 // ORT-03: what a peak has taken is given back when it is over, whether small
 // requests go on or none do. The arena alone would keep it for ever: 100 MiB and
@@ -67,15 +47,15 @@ func TestThePeakIsGivenBack(t *testing.T) {
 			}
 			batches(1, 10)
 			trim()
-			small := residentSet(t)
+			small := testkit.Resident(t) >> 20
 			for what, runs := range map[string]int{"idle": 0, "small batches": 1} {
 				batches(16, 3)
-				peak, deadline := residentSet(t), time.Now().Add(20*time.Second)
+				peak, deadline := testkit.Resident(t)>>20, time.Now().Add(20*time.Second)
 				now := peak
 				for now > small+bound && time.Now().Before(deadline) {
 					batches(1, runs)
 					time.Sleep(20 * time.Millisecond)
-					now = residentSet(t)
+					now = testkit.Resident(t) >> 20
 				}
 				if now > small+bound {
 					t.Errorf("%s after a peak of %d MiB: %d MiB, want within %d of %d", what, peak, now, bound, small)
