@@ -52,13 +52,36 @@ func (l load) quantile(q float64) time.Duration {
 	return l.times[min(int(q*float64(len(l.times))), len(l.times)-1)]
 }
 
-// closed is callers who each send the next request a little after the answer to
-// the last: on average 0.3 to 1.2 ms later, as over a network and two busy cores.
-func closed(t *testing.T, d device, callers int, options ...option) (got load) {
+// habit is what callers do between an answer and their next request: before it
+// counts as sent, and while it does. It is made anew for each load.
+type habit func() (before, sending func(random *rand.Rand))
+
+// away is to come back 0.3 to 1.2 ms later, as over a network and two busy cores.
+func away() (before, sending func(*rand.Rand)) {
+	return func(random *rand.Rand) {
+		time.Sleep(300*time.Microsecond + time.Duration(random.Int64N(int64(900*time.Microsecond))))
+	}, func(*rand.Rand) {}
+}
+
+// sharing is to need a processor for so long, one caller after the other.
+func sharing(each time.Duration) habit {
+	return func() (before, sending func(*rand.Rand)) {
+		processor := make(chan struct{}, 1)
+		return func(*rand.Rand) {}, func(random *rand.Rand) {
+			processor <- struct{}{}
+			time.Sleep(time.Duration(float64(each) * (0.5 + random.Float64())))
+			<-processor
+		}
+	}
+}
+
+// closed is callers who each send the next request after the answer to the last.
+func closed(t *testing.T, d device, callers int, h habit, options ...option) (got load) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, d.model(), options...)
 		seed(b, d)
+		before, sending := h()
 		const warm, long = 500 * time.Millisecond, 2 * time.Second
 		var mu sync.Mutex
 		var group sync.WaitGroup
@@ -67,8 +90,9 @@ func closed(t *testing.T, d device, callers int, options ...option) (got load) {
 			random := rand.New(rand.NewPCG(1, uint64(n)))
 			group.Go(func() {
 				for time.Since(begin) < warm+long {
-					time.Sleep(300*time.Microsecond + time.Duration(random.Int64N(int64(900*time.Microsecond))))
+					before(random)
 					sent := time.Now()
+					sending(random)
 					if _, _, err := b.Do(t.Context(), request(1, 1, 1)); err != nil {
 						t.Error(err)
 					}
@@ -132,11 +156,11 @@ func TestAdaptiveFillsTheAccelerator(t *testing.T) {
 		callers   int
 		rate, p99 float64 // against the best
 	}{{1, 1, 1}, {2, 1.2, .9}, {4, 1.15, .9}, {16, .98, 1.02}, {64, .98, 1.02}} {
-		ours := closed(t, accelerator, c.callers, adaptive(10*time.Millisecond))
+		ours := closed(t, accelerator, c.callers, away, adaptive(10*time.Millisecond))
 		best := load{}
 		fastest := time.Hour
 		for _, d := range delays {
-			theirs := closed(t, accelerator, c.callers, tritons(d))
+			theirs := closed(t, accelerator, c.callers, away, tritons(d))
 			best.rate = max(best.rate, theirs.rate)
 			fastest = min(fastest, theirs.quantile(.99))
 		}
@@ -158,10 +182,10 @@ func TestAdaptiveFillsTheAccelerator(t *testing.T) {
 func TestAdaptiveBesideSlowCallers(t *testing.T) {
 	for _, each := range []time.Duration{200 * time.Microsecond, 450 * time.Microsecond} {
 		for _, callers := range []int{2, 4, 8, 16, 24, 32} {
-			ours := sharing(t, accelerator, callers, each, adaptive(10*time.Millisecond))
+			ours := closed(t, accelerator, callers, sharing(each), adaptive(10*time.Millisecond))
 			best := 0.0
 			for _, d := range []time.Duration{0, 2 * time.Millisecond, 10 * time.Millisecond} {
-				best = max(best, sharing(t, accelerator, callers, each, tritons(d)).rate)
+				best = max(best, closed(t, accelerator, callers, sharing(each), tritons(d)).rate)
 			}
 			t.Logf("%d callers, %s each: %.0f/s in batches of %.1f, p99 %s; the best of Triton's rules %.0f/s", callers, each, ours.rate, ours.rows, ours.quantile(.99), best)
 			if ours.rate < .97*best {
@@ -169,44 +193,6 @@ func TestAdaptiveBesideSlowCallers(t *testing.T) {
 			}
 		}
 	}
-}
-
-// sharing is callers who need a processor for so long for each request, one after
-// the other.
-func sharing(t *testing.T, d device, callers int, each time.Duration, options ...option) (got load) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		b := start(t, d.model(), options...)
-		seed(b, d)
-		const warm, long = 500 * time.Millisecond, 2 * time.Second
-		var mu sync.Mutex
-		processor := make(chan struct{}, 1)
-		var group sync.WaitGroup
-		begin := time.Now()
-		for n := range callers {
-			random := rand.New(rand.NewPCG(1, uint64(n)))
-			group.Go(func() {
-				for time.Since(begin) < warm+long {
-					sent := time.Now()
-					processor <- struct{}{}
-					time.Sleep(time.Duration(float64(each) * (0.5 + random.Float64())))
-					<-processor
-					if _, _, err := b.Do(t.Context(), request(1, 1, 1)); err != nil {
-						t.Error(err)
-					}
-					if sent.Sub(begin) > warm {
-						mu.Lock()
-						got.times = append(got.times, time.Since(sent))
-						mu.Unlock()
-					}
-				}
-			})
-		}
-		group.Wait()
-		got.rate = float64(len(got.times)) / long.Seconds()
-		got.rows = float64(b.model.rows()) / float64(len(b.model.sizes()))
-	})
-	return got
 }
 
 // Callers at random times, from nearly none to most of what the device can do.
@@ -229,8 +215,8 @@ func TestAdaptiveWaitsForNobodyWhoDoesNotCome(t *testing.T) {
 // their time and gives nothing: there is none.
 func TestAdaptiveDoesNotBatchWhatDoesNotPay(t *testing.T) {
 	two := func(c *batcher.Config) { c.Instances = 2 }
-	ours := closed(t, processor, 16, adaptive(10*time.Millisecond), two)
-	theirs := closed(t, processor, 16, tritons(0), two)
+	ours := closed(t, processor, 16, away, adaptive(10*time.Millisecond), two)
+	theirs := closed(t, processor, 16, away, tritons(0), two)
 	t.Logf("%.0f/s, p99 %s in batches of %.1f; Triton's rules %.0f/s, p99 %s, %.1f", ours.rate, ours.quantile(.99), ours.rows, theirs.rate, theirs.quantile(.99), theirs.rows)
 	if ours.rows != 1 || ours.rate < .99*theirs.rate || ours.quantile(.99) > theirs.quantile(.99) {
 		t.Errorf("batches of %.2f, %.0f/s, p99 %s; want 1, %.0f/s, %s", ours.rows, ours.rate, ours.quantile(.99), theirs.rate, theirs.quantile(.99))

@@ -2,7 +2,6 @@ package batcher
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"triptych/proto/inference"
@@ -109,7 +108,7 @@ func (b *Batcher) expire(it *item) error {
 		b.lanes.moveBack(it)
 		return nil
 	}
-	late := failure.New(failure.Deadline, "the request waited %s in the queue of model %s, as long as its queue policy allows", time.Since(it.enqueued).Round(time.Millisecond), strconv.Quote(b.cfg.Model))
+	late := failure.New(failure.Deadline, "the request waited %s in the queue of model %q, as long as its queue policy allows", time.Since(it.enqueued).Round(time.Millisecond), b.cfg.Model)
 	b.drop(it, dropTimeout, late)
 	return late
 }

@@ -187,8 +187,8 @@ type cut struct {
 // says when to look again if nothing changes; zero is never.
 func (q *lanes) next(s scene) (c cut, found bool, again time.Time) {
 	starving := q.levels.starving()
+	s.others = len(q.active) > 1
 	for _, l := range q.active {
-		s.others = len(q.active) > 1
 		queue := q.queue(l, starving)
 		if len(queue) == 0 || found && byTurn(queue[0], c.members[0]) > 0 {
 			continue
