@@ -5,6 +5,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"triptych/services/preprocess/pixels"
 	"triptych/shared/modelserver"
 	"triptych/shared/telemetry"
 )
@@ -19,6 +20,7 @@ type Backend struct {
 	tracer  trace.Tracer
 	metrics *metrics
 	workers *workers
+	pool    pixels.Pool
 }
 
 var _ modelserver.Backend = (*Backend)(nil)

@@ -55,13 +55,13 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 }
 
 // decoded records the outcome of one decode.
-func (m *metrics) decoded(result decode.Result, err error, took time.Duration) {
+func (m *metrics) decoded(header decode.Header, err error, took time.Duration) {
 	if err != nil {
 		m.refuse(err)
 		return
 	}
-	m.decode.WithLabelValues(string(result.Format)).Observe(took.Seconds())
-	if result.BrokenEXIF {
+	m.decode.WithLabelValues(string(header.Format)).Observe(took.Seconds())
+	if header.BrokenEXIF {
 		m.brokenEXIF.Inc()
 	}
 }

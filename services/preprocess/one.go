@@ -2,13 +2,14 @@ package preprocess
 
 import (
 	"context"
-	"image"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"triptych/services/preprocess/decode"
+	"triptych/services/preprocess/pixels"
+	"triptych/services/preprocess/transform"
 	"triptych/shared/failure"
 	"triptych/shared/modelserver"
 	"triptych/shared/telemetry"
@@ -30,43 +31,67 @@ func (j *job) one(ctx context.Context, index int) (t modelserver.Timing, err err
 // work decodes and lays out one image, and tells how long both took.
 func (j *job) work(ctx context.Context, index int, t *modelserver.Timing) error {
 	begin := time.Now()
-	img, err := j.decode(ctx, index)
+	img, plan, err := j.decode(ctx, index)
 	t.ComputeInput = time.Since(begin)
 	if err != nil {
 		return err
 	}
+	defer img.Release()
 	if err := failure.OfContext(ctx); err != nil {
 		return err
 	}
 	begin = time.Now()
-	err = j.transform(ctx, index, img)
+	err = j.transform(ctx, index, img, plan)
 	t.ComputeInfer = time.Since(begin)
 	return err
 }
 
-func (j *job) decode(ctx context.Context, index int) (*image.NRGBA, error) {
-	b := j.model.backend
-	_, span := b.tracer.Start(ctx, "decode", trace.WithAttributes(
-		attribute.Int("triptych.image.index", index), attribute.Int("triptych.image.bytes", len(j.images[index]))))
+func (j *job) decode(ctx context.Context, index int) (*pixels.Image, *transform.Plan, error) {
+	b, data := j.model.backend, j.images[index]
+	ctx, span := b.tracer.Start(ctx, "decode", trace.WithAttributes(
+		attribute.Int("triptych.image.index", index), attribute.Int("triptych.image.bytes", len(data))))
 	defer span.End()
 	begin := time.Now()
-	result, err := decode.Decode(j.images[index], j.model.plan.decode)
-	b.metrics.decoded(result, err, time.Since(begin))
+	header, err := decode.Open(data, j.model.plan.decode)
+	var img *pixels.Image
+	var plan *transform.Plan
+	if err == nil {
+		img, plan, err = j.pixels(ctx, header)
+	}
+	b.metrics.decoded(header, err, time.Since(begin))
 	span.SetAttributes(
-		attribute.String("triptych.image.format", string(result.Format)),
-		attribute.Int("triptych.image.width", result.Width),
-		attribute.Int("triptych.image.height", result.Height),
+		attribute.String("triptych.image.format", string(header.Format)),
+		attribute.Int("triptych.image.width", header.Width),
+		attribute.Int("triptych.image.height", header.Height),
 	)
 	mark(span, err)
-	return result.Image, err
+	return img, plan, err
 }
 
-func (j *job) transform(ctx context.Context, index int, img *image.NRGBA) error {
-	b, t := j.model.backend, j.model.plan.transform
+// pixels decodes what the model is going to see of an image.
+func (j *job) pixels(ctx context.Context, header decode.Header) (*pixels.Image, *transform.Plan, error) {
+	orientation := header.Orientation
+	if !j.model.plan.upright {
+		orientation = 1
+	}
+	plan, err := j.model.plan.transform.Plan(header.Reduced(1), orientation)
+	if err != nil {
+		return nil, nil, err
+	}
+	region, err := plan.Read(header.Reduced(1))
+	if err != nil {
+		return nil, nil, err
+	}
+	img, err := header.Decode(ctx, &j.model.backend.pool, decode.View{Region: region})
+	return img, plan, err
+}
+
+func (j *job) transform(ctx context.Context, index int, img *pixels.Image, plan *transform.Plan) error {
+	b := j.model.backend
 	_, span := b.tracer.Start(ctx, "transform", trace.WithAttributes(attribute.Int("triptych.image.index", index)))
 	defer span.End()
 	begin := time.Now()
-	err := t.Apply(img, j.part(index))
+	err := plan.Apply(img, &b.pool, j.part(index))
 	b.metrics.transform.Observe(time.Since(begin).Seconds())
 	if err != nil {
 		b.metrics.refuse(err)

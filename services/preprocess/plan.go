@@ -7,6 +7,7 @@ import (
 
 	"triptych/proto/inference"
 	"triptych/services/preprocess/decode"
+	"triptych/services/preprocess/resample"
 	"triptych/services/preprocess/transform"
 	"triptych/shared/failure"
 	"triptych/shared/modelconfig"
@@ -18,11 +19,13 @@ type plan struct {
 	input, output string
 	datatype      string
 	// shape is that of one image.
-	shape     []int64
-	batched   bool
-	decode    decode.Options
+	shape   []int64
+	batched bool
+	decode  decode.Options
+	// upright turns images as EXIF says.
+	upright   bool
 	transform *transform.Transform
-	filter    transform.Filter
+	filter    resample.Filter
 }
 
 // maxSize bounds what a configuration can ask an image to be resized to.
@@ -46,7 +49,7 @@ func readPlan(cfg *inference.ModelConfig, limits Config) (*plan, error) {
 		Pixels: params.Int("max_pixels", limits.MaxPixels, 1, limits.MaxPixels),
 		Side:   params.Int("max_side", limits.MaxSide, 1, limits.MaxSide),
 	}
-	p.decode.IgnoreOrientation = params.Word("orientation", "exif", "ignore") == "ignore"
+	p.upright = params.Word("orientation", "exif", "ignore") == "exif"
 	spec := readSpec(params, out)
 	if err := params.Err(); err != nil {
 		return nil, err
@@ -92,8 +95,8 @@ func checkTensors(cfg *inference.ModelConfig) error {
 func readSpec(params *modelconfig.Parameters, out *inference.ModelOutput) transform.Spec {
 	s := transform.Spec{
 		Resize: transform.Resize(params.Word("resize", string(transform.Shortest), string(transform.Exact), string(transform.Keep))),
-		Filter: transform.Filter(params.Word("filter", string(transform.Bilinear), string(transform.Nearest), string(transform.Box),
-			string(transform.Hamming), string(transform.Bicubic), string(transform.Lanczos))),
+		Filter: resample.Filter(params.Word("filter", string(resample.Bilinear), string(resample.Nearest), string(resample.Box),
+			string(resample.Hamming), string(resample.Bicubic), string(resample.Lanczos))),
 		Crop:   params.Word("crop", "center", "none") == "center",
 		Layout: transform.Layout(params.Word("layout", string(transform.NHWC), string(transform.NCHW))),
 	}

@@ -5,9 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"image"
 
 	"golang.org/x/image/bmp"
+
+	"triptych/services/preprocess/pixels"
 )
 
 // bmpFeature names what keeps a BMP file from being read, if anything does.
@@ -50,11 +51,11 @@ func bmpHeader(data []byte) (*header, error) {
 	}
 	return &header{
 		width: width, height: height, orientation: upright, memory: memory * int64(width) * int64(height),
-		pixels: func() (*image.NRGBA, error) { return decodeBMP(data) },
+		pixels: func(j job) (*pixels.Image, error) { return decodeBMP(j, data) },
 	}, nil
 }
 
-func decodeBMP(data []byte) (*image.NRGBA, error) {
+func decodeBMP(j job, data []byte) (*pixels.Image, error) {
 	img, err := bmp.Decode(bytes.NewReader(data))
 	if errors.Is(err, bmp.ErrUnsupported) {
 		return nil, unsupported(err, BMP, "an uncommon layout (bit masks, planes or a gap before the pixels)")
@@ -62,9 +63,9 @@ func decodeBMP(data []byte) (*image.NRGBA, error) {
 	if err != nil {
 		return nil, brokenBy(err, BMP)
 	}
-	pixels, err := toNRGBA(img)
+	picture, err := j.picture(img)
 	if err != nil {
 		return nil, broken(err, BMP, corrupt)
 	}
-	return pixels, nil
+	return picture, nil
 }

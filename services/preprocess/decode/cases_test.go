@@ -54,7 +54,7 @@ func TestCaseImages(t *testing.T) {
 	for _, path := range cases(t) {
 		file := filepath.Base(path)
 		t.Run(file, func(t *testing.T) {
-			got, err := decode.Decode(read(t, "cases", "images", file), options())
+			got, err := decodeAll(read(t, "cases", "images", file), options())
 			want, bad := wantKind(file)
 			switch {
 			case !bad && err != nil:
@@ -88,7 +88,7 @@ func TestCaseImagesDecodeToPillowsPixels(t *testing.T) {
 			continue
 		}
 		t.Run(want.File, func(t *testing.T) {
-			got, err := decode.Decode(read(t, "cases", "images", want.File), options())
+			got, err := decodeAll(read(t, "cases", "images", want.File), options())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +109,7 @@ func TestTruncatedFiles(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			data := read(t, "cases", "images", file)
 			for n := 0; n < len(data); n += 1 + len(data)/97 {
-				_, err := decode.Decode(data[:n], options())
+				_, err := decodeAll(data[:n], options())
 				var panicked *failure.Panic
 				if errors.As(err, &panicked) {
 					t.Fatalf("%d bytes: %v", n, err)
@@ -123,11 +123,11 @@ func TestTruncatedFiles(t *testing.T) {
 }
 
 func TestMissingEndMarkerClassifiesAsTheWhole(t *testing.T) {
-	whole, err := decode.Decode(read(t, "cases", "images", "base.jpg"), options())
+	whole, err := decodeAll(read(t, "cases", "images", "base.jpg"), options())
 	if err != nil {
 		t.Fatal(err)
 	}
-	cut, err := decode.Decode(read(t, "cases", "images", "base_noEOI.jpg"), options())
+	cut, err := decodeAll(read(t, "cases", "images", "base_noEOI.jpg"), options())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestMissingEndMarkerClassifiesAsTheWhole(t *testing.T) {
 }
 
 func TestSixteenBitsKeepTheUpperByte(t *testing.T) {
-	got, err := decode.Decode(read(t, "cases", "images", "g16_8000.png"), options())
+	got, err := decodeAll(read(t, "cases", "images", "g16_8000.png"), options())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestLossyWebPHasTheFullRange(t *testing.T) {
 		"red":   {"solid_red.webp", [3]int{255, 0, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := decode.Decode(read(t, "cases", "images", tc.file), options())
+			got, err := decodeAll(read(t, "cases", "images", tc.file), options())
 			if err != nil {
 				t.Fatal(err)
 			}

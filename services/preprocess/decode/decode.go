@@ -1,47 +1,77 @@
 // Package decode turns the bytes of a JPEG, PNG, GIF, BMP, TIFF or WebP file
-// into upright RGB pixels. The format is told by the bytes alone, limits are
-// checked from the header before memory is allocated, and whatever is wrong
-// with a file is a failure with a Kind that blames the file. It resizes nothing.
+// into RGB pixels. The format is told by the bytes alone, limits are checked
+// from the header before memory is allocated, and whatever is wrong with a file
+// is a failure with a Kind that blames the file. It resizes nothing and turns
+// nothing: pixels come as they are stored, with the orientation beside them.
 package decode
 
 import (
+	"context"
 	"image"
 
+	"triptych/services/preprocess/pixels"
 	"triptych/shared/failure"
 )
 
-// Options say how an image is read. The zero Limits refuse everything.
+// Options say how images are read. The zero Limits refuse everything.
 type Options struct {
 	Limits Limits
-	// IgnoreOrientation leaves the pixels as they are stored, whatever EXIF says.
-	IgnoreOrientation bool
+	// Background is what transparent pixels are laid over. Without one they keep
+	// their color, as Pillow's convert("RGB") has it.
+	Background *Color
 }
 
-// Result is a decoded image and what its file said of itself. Format is set as
-// soon as it is known, also when decoding fails.
-type Result struct {
-	// Image holds the pixels as straight (not premultiplied) RGBA. The alpha is
-	// what the file has; who drops it gets what Pillow's convert("RGB") gives.
-	Image  *image.NRGBA
+// Color is red, green and blue.
+type Color [pixels.Samples]byte
+
+// View is what the caller is going to look at. The zero View is the whole
+// picture at its full size.
+type View struct {
+	// Reduce is by how much both sides may be divided while decoding: 1 (or 0),
+	// or one of Header.Reductions.
+	Reduce int
+	// Region is the part that is wanted, in pixels of the reduced picture. A
+	// decoder may give more. Empty means everything.
+	Region image.Rectangle
+}
+
+// Header is what a file says of itself. Nothing of it has been decoded.
+type Header struct {
 	Format Format
-	// Width and Height are those that the file declares, before it is turned.
+	// Width and Height are those of the stored pixels, before they are turned.
 	Width, Height int
 	// Orientation is EXIF's, 1 to 8. 1 is upright.
 	Orientation int
 	// BrokenEXIF tells that there were EXIF data that could not be read. The
 	// image then counts as upright.
 	BrokenEXIF bool
+	// Memory is the most bytes that decoding holds at once, pixels included.
+	Memory int64
+
+	codec header
+	opts  Options
 }
 
-// header is what a file says of itself before any pixel is read.
+// header is what a codec makes of a file before any pixel is read.
 type header struct {
 	width, height int
 	// memory is the most bytes that decoding holds at once, pixels included.
 	memory int64
 	// orientation is 1 to 8, or 0 when nothing can be read from broken EXIF data.
 	orientation int
+	// reductions are by what the picture may be divided while it is decoded.
+	reductions []int
 	// pixels decodes. It is called once, after the limits have been checked.
-	pixels func() (*image.NRGBA, error)
+	pixels func(job) (*pixels.Image, error)
+}
+
+// job is one decode: whoever decodes looks at ctx from time to time, and takes
+// memory of the size of a picture from pool.
+type job struct {
+	ctx  context.Context
+	pool *pixels.Pool
+	opts Options
+	view View
 }
 
 // codec reads one format.
@@ -50,36 +80,54 @@ type codec struct {
 	header func(data []byte) (*header, error)
 }
 
-// Decode reads one image. Safe for concurrent use. A panic inside a decoder
-// becomes a broken image whose cause is a *failure.Panic.
-func Decode(data []byte, opts Options) (result Result, err error) {
-	defer recoverInto(&result, &err)
+// Open reads the header of an image and checks it against the limits. The data
+// must stay as they are until the image is decoded. When the error is not about
+// the format, the Header tells it all the same. A panic inside becomes a broken
+// image whose cause is a *failure.Panic.
+func Open(data []byte, opts Options) (h Header, err error) {
+	defer recoverInto(&h.Format, &err)
 	if err := opts.Limits.checkBytes(len(data)); err != nil {
-		return Result{}, err
+		return h, err
 	}
 	c, err := sniff(data)
 	if err != nil {
-		return Result{}, err
+		return h, err
 	}
-	result.Format = c.format
-	h, err := c.header(data)
+	h.Format = c.format
+	read, err := c.header(data)
 	if err != nil {
-		return result, err
+		return h, err
 	}
-	result.Width, result.Height = h.width, h.height
-	result.Orientation, result.BrokenEXIF = max(h.orientation, upright), h.orientation == brokenEXIF
-	if err := opts.Limits.check(c.format, h); err != nil {
-		return result, err
+	h.codec, h.opts = *read, opts
+	h.Width, h.Height, h.Memory = read.width, read.height, read.memory
+	h.Orientation, h.BrokenEXIF = max(read.orientation, upright), read.orientation == brokenEXIF
+	return h, opts.Limits.check(c.format, read)
+}
+
+// Reductions are by what View.Reduce may divide the picture, beside 1, in rising
+// order. Few formats have any.
+func (h Header) Reductions() []int { return h.codec.reductions }
+
+// Reduced is the size of the picture that is divided by reduce: a rest counts as
+// a pixel.
+func (h Header) Reduced(reduce int) image.Point {
+	reduce = max(reduce, 1)
+	return image.Pt((h.Width+reduce-1)/reduce, (h.Height+reduce-1)/reduce)
+}
+
+// Decode reads the pixels, into memory of the pool that the caller releases. It
+// may be called once for a Header. It ends soon after ctx does, with the CPU
+// free. A panic inside becomes a broken image whose cause is a *failure.Panic.
+func (h Header) Decode(ctx context.Context, pool *pixels.Pool, view View) (img *pixels.Image, err error) {
+	defer recoverInto(&h.Format, &err)
+	if err := failure.OfContext(ctx); err != nil {
+		return nil, err
 	}
-	img, err := h.pixels()
-	if err != nil {
-		return result, err
+	view.Reduce = max(view.Reduce, 1)
+	if view.Region.Empty() {
+		view.Region = image.Rectangle{Max: h.Reduced(view.Reduce)}
 	}
-	if !opts.IgnoreOrientation {
-		img = orient(img, result.Orientation)
-	}
-	result.Image = img
-	return result, nil
+	return h.codec.pixels(job{ctx: ctx, pool: pool, opts: h.opts, view: view})
 }
 
 func broken(cause error, format Format, how string) error {

@@ -1,11 +1,6 @@
 package decode
 
-import (
-	"bytes"
-	"image"
-
-	"github.com/disintegration/imaging"
-)
+import "bytes"
 
 // EXIF's orientations are 1 to 8.
 const (
@@ -42,26 +37,4 @@ func (d ifd) orientation() int {
 		return int(v)
 	}
 	return brokenEXIF
-}
-
-// orient turns the stored pixels upright.
-func orient(img *image.NRGBA, orientation int) *image.NRGBA {
-	switch orientation {
-	case 2:
-		return imaging.FlipH(img)
-	case 3:
-		return imaging.Rotate180(img)
-	case 4:
-		return imaging.FlipV(img)
-	case 5:
-		return imaging.Transpose(img)
-	case 6:
-		return imaging.Rotate270(img)
-	case 7:
-		return imaging.Transverse(img)
-	case 8:
-		return imaging.Rotate90(img)
-	default:
-		return img
-	}
 }

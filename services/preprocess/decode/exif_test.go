@@ -7,8 +7,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"triptych/services/preprocess/decode"
 )
 
 // source is where the upright pixel (x,y) of an image with an orientation is
@@ -26,7 +24,7 @@ var source = map[int]func(x, y, w, h int) (int, int){
 
 func checkOrientation(t *testing.T, data []byte, orientation int, stored *image.NRGBA) {
 	t.Helper()
-	got, err := decode.Decode(data, options())
+	got, err := decodeAll(data, options())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +53,7 @@ func TestOrientations(t *testing.T) {
 	png := read(t, "cases", "images", "pal_trns.png")
 	pixels := []byte{10, 20, 30, 40, 50, 60}
 	stored := func(data []byte) *image.NRGBA {
-		got, err := decode.Decode(data, options())
+		got, err := decodeAll(data, options())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,19 +76,6 @@ func TestOrientations(t *testing.T) {
 				})
 			}
 		}
-	}
-}
-
-func TestOrientationCanBeIgnored(t *testing.T) {
-	data := jpegWith(read(t, "cases", "images", "base.jpg"), exifOf(binary.LittleEndian, 0x0112, 3, 1, 6))
-	opts := options()
-	opts.IgnoreOrientation = true
-	got, err := decode.Decode(data, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if size := got.Image.Rect.Size(); size != image.Pt(96, 64) || got.Orientation != 6 {
-		t.Errorf("size is %v and orientation %d, want the stored 96x64 and 6", size, got.Orientation)
 	}
 }
 
@@ -125,7 +110,7 @@ func TestBrokenEXIFCountsAsUpright(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			begin := time.Now()
-			got, err := decode.Decode(jpegWith(read(t, "cases", "images", "base.jpg"), tc.exif), options())
+			got, err := decodeAll(jpegWith(read(t, "cases", "images", "base.jpg"), tc.exif), options())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,10 +10,9 @@ import (
 
 // recoverInto turns a panic of a decoder into a broken image: the file is what
 // made it panic. It runs in the decoder's own goroutine, deferred.
-func recoverInto(result *Result, err *error) {
+func recoverInto(format *Format, err *error) {
 	if v := recover(); v != nil {
-		result.Image = nil
-		*err = broken(failure.Panicked(v), result.Format, "corrupt")
+		*err = broken(failure.Panicked(v), *format, "corrupt")
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"triptych/services/preprocess/decode"
 	"triptych/shared/failure"
 )
 
@@ -49,7 +48,7 @@ func TestFirstFrameLiesOnItsCanvas(t *testing.T) {
 		"transparent, not a color": {200, [3]byte{0, 0, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := decode.Decode(animation(t, tc.transparent, 3), options())
+			got, err := decodeAll(animation(t, tc.transparent, 3), options())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +69,7 @@ func TestFirstFrameLiesOnItsCanvas(t *testing.T) {
 
 func TestAnimationCostsAsMuchAsAStill(t *testing.T) {
 	whole := animation(t, -1, 300)
-	if _, err := decode.Decode(whole[:len(whole)/2], options()); err != nil {
+	if _, err := decodeAll(whole[:len(whole)/2], options()); err != nil {
 		t.Errorf("cut behind the first frame: %v", err)
 	}
 }
@@ -78,7 +77,7 @@ func TestAnimationCostsAsMuchAsAStill(t *testing.T) {
 func TestFrameBeyondTheCanvasIsBroken(t *testing.T) {
 	data := animation(t, -1, 1)
 	data[6], data[8] = 15, 15
-	_, err := decode.Decode(data, options())
+	_, err := decodeAll(data, options())
 	if failure.KindOf(err) != failure.BrokenImage {
 		t.Errorf("got %v, want a broken image", err)
 	}
@@ -91,13 +90,13 @@ func frame(x, y, width, height int, chunks []byte) []byte {
 
 func TestFirstFrameOfAnAnimatedWebP(t *testing.T) {
 	still := read(t, "cases", "images", "ll.webp")
-	whole, err := decode.Decode(still, options())
+	whole, err := decodeAll(still, options())
 	if err != nil {
 		t.Fatal(err)
 	}
 	anim := riffChunk("ANIM", make([]byte, 6))
 	data := webpOf(vp8x(2, 200, 100), anim, riffChunk("ANMF", frame(10, 6, 96, 64, bitstream(still))))
-	got, err := decode.Decode(data, options())
+	got, err := decodeAll(data, options())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +118,7 @@ func TestFirstFrameOfAnAnimatedWebP(t *testing.T) {
 		"cut off":           make([]byte, 10),
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := decode.Decode(webpOf(vp8x(2, 200, 100), anim, riffChunk("ANMF", bad)), options())
+			_, err := decodeAll(webpOf(vp8x(2, 200, 100), anim, riffChunk("ANMF", bad)), options())
 			if failure.KindOf(err) != failure.BrokenImage {
 				t.Errorf("got %v, want a broken image", err)
 			}
@@ -146,13 +145,13 @@ func TestUnsupportedFeaturesAreNamed(t *testing.T) {
 		"BMP 16 bits":       {bmpOf(8, 8, 16), "16 bits per pixel"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := decode.Decode(tc.data, options())
+			_, err := decodeAll(tc.data, options())
 			if failure.KindOf(err) != failure.UnsupportedMedia || !strings.Contains(failure.Message(err), tc.want) {
 				t.Errorf("got %v, want a refusal that names %q", err, tc.want)
 			}
 		})
 	}
-	if _, err := decode.Decode(tiffOf(with(greyPage(8, 8), rgb), make([]byte, 192)), options()); failure.KindOf(err) == failure.Internal {
+	if _, err := decodeAll(tiffOf(with(greyPage(8, 8), rgb), make([]byte, 192)), options()); failure.KindOf(err) == failure.Internal {
 		t.Errorf("RGB with one sample: %v", err)
 	}
 }
@@ -163,7 +162,7 @@ func TestFaxNegative(t *testing.T) {
 	pixels := []byte{0b1000_0000, 0b0000_1000, 0b0000_0000, 0b1000_0000}
 	for photometric, want := range map[uint32]byte{0: 255, 1: 0} {
 		page := with(greyPage(16, 1), map[uint16]uint32{258: 1, 259: 4, 262: photometric})
-		got, err := decode.Decode(tiffOf(page, pixels), options())
+		got, err := decodeAll(tiffOf(page, pixels), options())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(unhex(f, "52494646 14000000 57454250 5650384C 08000000 2FFFFFFF 0F888808"))
 	limits := decode.Limits{Bytes: 1 << 16, Pixels: 1 << 18, Side: 1 << 12}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := decode.Decode(data, decode.Options{Limits: limits})
+		got, err := decodeAll(data, decode.Options{Limits: limits})
 		var panicked *failure.Panic
 		if errors.As(err, &panicked) {
 			t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"image"
 	"image/gif"
+
+	"triptych/services/preprocess/pixels"
 )
 
 // gifFile is what stands before the pixels of a GIF's first frame.
@@ -91,7 +93,7 @@ func gifHeader(data []byte) (*header, error) {
 		width: f.width, height: f.height, orientation: upright,
 		// image/gif refuses a frame that reaches beyond the canvas.
 		memory: int64(f.width) * int64(f.height) * (1 + 4),
-		pixels: func() (*image.NRGBA, error) { return f.decode(data) },
+		pixels: func(j job) (*pixels.Image, error) { return f.decode(j, data) },
 	}, nil
 }
 
@@ -99,7 +101,7 @@ func gifHeader(data []byte) (*header, error) {
 // convert("RGB") makes of them: a transparent pixel has the color that the
 // palette gives to the transparent index, and so has the canvas around the
 // frame; without a transparent index the canvas has color 0.
-func (f *gifFile) decode(data []byte) (*image.NRGBA, error) {
+func (f *gifFile) decode(j job, data []byte) (*pixels.Image, error) {
 	decoded, err := gif.Decode(bytes.NewReader(data))
 	if err != nil {
 		return nil, brokenBy(err, GIF)
@@ -123,7 +125,7 @@ func (f *gifFile) decode(data []byte) (*image.NRGBA, error) {
 			copy(canvas.Pix[at+4*x:], colors[index][:])
 		}
 	}
-	return canvas, nil
+	return j.flatten(canvas), nil
 }
 
 func fill(pixels []byte, color [4]byte) {

@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"image"
+
+	"triptych/services/preprocess/pixels"
 )
 
 // jpegFrame is what the segments before the first scan say.
@@ -135,7 +136,7 @@ func (f *jpegFrame) feature() string {
 // each component's own resolution: its samples, and for a progressive file all
 // of its coefficients.
 func (f *jpegFrame) memory() int64 {
-	pixels := int64(f.width) * int64(f.height)
+	area := int64(f.width) * int64(f.height)
 	kept := int64(jpegSampleBytes)
 	if f.marker == markerSOF2 || f.marker == markerSOFA {
 		kept += jpegCoefficientBytes
@@ -144,9 +145,9 @@ func (f *jpegFrame) memory() int64 {
 	for _, c := range f.components {
 		hmax, vmax = max(hmax, c.h), max(vmax, c.v)
 	}
-	total := 4 * pixels
+	total := jpegResultBytes * area
 	for _, c := range f.components {
-		total += kept * pixels * int64(c.h*c.v) / int64(hmax*vmax)
+		total += kept * area * int64(c.h*c.v) / int64(hmax*vmax)
 	}
 	return total
 }
@@ -161,6 +162,6 @@ func jpegHeader(data []byte) (*header, error) {
 	}
 	return &header{
 		width: f.width, height: f.height, memory: f.memory(), orientation: exifOrientation(f.exif),
-		pixels: func() (*image.NRGBA, error) { return decodeJPEG(data, f.width, f.height) },
+		pixels: func(j job) (*pixels.Image, error) { return decodeJPEG(j, data, f.width, f.height) },
 	}, nil
 }

@@ -8,6 +8,8 @@ import (
 	"image"
 	"image/jpeg"
 	"slices"
+
+	"triptych/services/preprocess/pixels"
 )
 
 // JPEGDecoder names what decodes JPEG in this build.
@@ -15,13 +17,14 @@ const JPEGDecoder = "image/jpeg"
 
 // What image/jpeg keeps: whole planes of samples, and coefficients as int32.
 const (
+	jpegResultBytes      = 7 // RGBA on the way to RGB
 	jpegSampleBytes      = 1
 	jpegCoefficientBytes = 4
 )
 
 // decodeJPEG decodes by Go's own decoder, for builds without C libraries. It
 // reads fewer files than libjpeg-turbo does, and its pixels differ a little.
-func decodeJPEG(data []byte, width, height int) (*image.NRGBA, error) {
+func decodeJPEG(j job, data []byte, width, height int) (*pixels.Image, error) {
 	img, err := jpeg.Decode(bytes.NewReader(data))
 	if end := []byte{0xff, markerEOI}; err != nil && !bytes.HasSuffix(data, end) {
 		// A file that lacks only its last marker has all its pixels.
@@ -38,5 +41,5 @@ func decodeJPEG(data []byte, width, height int) (*image.NRGBA, error) {
 	case img.Bounds() != image.Rect(0, 0, width, height):
 		return nil, broken(nil, JPEG, corrupt)
 	}
-	return toNRGBA(img)
+	return j.picture(img)
 }

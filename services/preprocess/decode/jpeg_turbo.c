@@ -117,42 +117,41 @@ static unsigned int multiply(unsigned int a, unsigned int b)
 }
 
 /*
- * ink_to_rgb turns a row of CMYK into RGBA, in place. Files with four components
+ * ink_to_rgb turns a row of CMYK into RGB. Files with four components
  * hold inverted ink, as Adobe writes it. As Pillow, that is taken for granted.
  */
-static void ink_to_rgb(unsigned char *row, unsigned int width)
+static void ink_to_rgb(const unsigned char *ink, unsigned char *rgb, unsigned int width)
 {
-	for (unsigned char *p = row; width > 0; width--, p += 4) {
-		unsigned int light = p[3];
-
+	for (; width > 0; width--, ink += 4, rgb += 3)
 		for (int i = 0; i < 3; i++)
-			p[i] = (unsigned char)(light - multiply(255 - p[i], light));
-		p[3] = 255;
-	}
+			rgb[i] = (unsigned char)(ink[3] - multiply(255 - ink[i], ink[3]));
 }
 
 static void decode(j_decompress_ptr cinfo, struct decoder *d, unsigned char *pixels,
                    unsigned int width, unsigned int height)
 {
+	JSAMPARRAY inks = NULL;
 	int ink;
 
 	(void)jpeg_read_header(cinfo, TRUE);
 	if (cinfo->image_width != width || cinfo->image_height != height)
 		ERREXIT(cinfo, JERR_BAD_LENGTH);
 	ink = cinfo->num_components == 4;
-	cinfo->out_color_space = ink ? JCS_CMYK : JCS_EXT_RGBA;
+	cinfo->out_color_space = ink ? JCS_CMYK : JCS_RGB;
 	cinfo->dct_method = JDCT_ISLOW;
 	cinfo->do_fancy_upsampling = TRUE;
 	(void)jpeg_start_decompress(cinfo);
 	if (d->ended && incomplete(cinfo))
 		leave((j_common_ptr)cinfo, TRIPTYCH_JPEG_TRUNCATED);
+	if (ink)
+		inks = (*cinfo->mem->alloc_sarray)((j_common_ptr)cinfo, JPOOL_IMAGE, width * 4, 1);
 	while (cinfo->output_scanline < cinfo->output_height) {
-		JSAMPROW row = pixels + (size_t)cinfo->output_scanline * width * 4;
+		JSAMPROW row = pixels + (size_t)cinfo->output_scanline * width * 3;
 
-		if (jpeg_read_scanlines(cinfo, &row, 1) != 1)
+		if (jpeg_read_scanlines(cinfo, ink ? inks : &row, 1) != 1)
 			ERREXIT(cinfo, JERR_CANT_SUSPEND);
 		if (ink)
-			ink_to_rgb(row, width);
+			ink_to_rgb(inks[0], row, width);
 	}
 	(void)jpeg_finish_decompress(cinfo);
 }

@@ -8,26 +8,27 @@ import "C"
 
 import (
 	"errors"
-	"image"
 	"unsafe"
 
+	"triptych/services/preprocess/pixels"
 	"triptych/shared/failure"
 )
 
 // JPEGDecoder names what decodes JPEG in this build.
 const JPEGDecoder = "libjpeg-turbo"
 
-// What libjpeg-turbo keeps: samples of a few rows only, and coefficients as
-// int16.
+// What libjpeg-turbo keeps beside the result: samples of a few rows only, and
+// coefficients as int16.
 const (
+	jpegResultBytes      = 3
 	jpegSampleBytes      = 0
 	jpegCoefficientBytes = 2
 )
 
 // decodeJPEG decodes by libjpeg-turbo, with the settings that Pillow uses: exact
 // integer DCT and smooth upsampling of chroma.
-func decodeJPEG(data []byte, width, height int) (*image.NRGBA, error) {
-	img := image.NewNRGBA(image.Rect(0, 0, width, height))
+func decodeJPEG(j job, data []byte, width, height int) (*pixels.Image, error) {
+	img := j.pool.Whole(width, height)
 	var message [C.TRIPTYCH_JPEG_MESSAGE]C.char
 	status := C.triptych_jpeg_decode(
 		(*C.uchar)(unsafe.Pointer(unsafe.SliceData(data))), C.size_t(len(data)),
@@ -35,6 +36,7 @@ func decodeJPEG(data []byte, width, height int) (*image.NRGBA, error) {
 	if status == C.TRIPTYCH_JPEG_OK {
 		return img, nil
 	}
+	img.Release()
 	cause := errors.New("libjpeg: " + C.GoString(&message[0]))
 	switch status {
 	case C.TRIPTYCH_JPEG_TRUNCATED:

@@ -19,7 +19,7 @@ enum {
 #define TRIPTYCH_JPEG_MESSAGE 200
 
 /*
- * triptych_jpeg_decode writes width * height pixels of 4 bytes (RGBA, opaque)
+ * triptych_jpeg_decode writes width * height pixels of 3 bytes (RGB)
  * and returns how it ended. A message is written unless that is OK. It keeps
  * nothing and may run in many threads.
  */

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"triptych/services/preprocess/decode"
 	"triptych/shared/failure"
 )
 
@@ -21,7 +20,7 @@ func TestThousandsOfScansAreRefused(t *testing.T) {
 		end += 2 + bytes.IndexByte(data[end+2:], 0xff)
 	}
 	many := slices.Concat(data[:first], bytes.Repeat(data[first:end], 2000), data[end:])
-	_, err := decode.Decode(many, options())
+	_, err := decodeAll(many, options())
 	if failure.KindOf(err) != failure.UnsupportedMedia || !strings.Contains(failure.Message(err), "scans") {
 		t.Errorf("got %v, want a refusal that names the scans", err)
 	}

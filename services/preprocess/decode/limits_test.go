@@ -103,7 +103,7 @@ func TestHeaderBombs(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			begin := time.Now()
-			_, err := decode.Decode(tc.data, options())
+			_, err := decodeAll(tc.data, options())
 			took := time.Since(begin)
 			runtime.ReadMemStats(&after)
 			if err == nil || failure.KindOf(err) != tc.kind {
@@ -125,7 +125,7 @@ func TestDeflatedTileStaysWithinItsTile(t *testing.T) {
 	packed := deflated(t, 32<<20)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err := decode.Decode(tiffOf(page, packed), options())
+	_, err := decodeAll(tiffOf(page, packed), options())
 	runtime.ReadMemStats(&after)
 	if err != nil {
 		t.Errorf("a tile with too many bytes is cut off, but got %v", err)
@@ -146,13 +146,13 @@ func TestLimitsAreSaid(t *testing.T) {
 		"side":   {decode.Limits{Bytes: 1e6, Pixels: 1e6, Side: 95}, "the JPEG image is 96x64 pixels, a side may have at most 95"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := decode.Decode(data, decode.Options{Limits: tc.limits})
+			_, err := decodeAll(data, decode.Options{Limits: tc.limits})
 			if failure.KindOf(err) != failure.TooLarge || failure.Message(err) != tc.want {
 				t.Errorf("got %s %q, want %q", failure.KindOf(err), failure.Message(err), tc.want)
 			}
 		})
 	}
-	if _, err := decode.Decode(data, decode.Options{Limits: decode.Limits{Bytes: 1401, Pixels: 96 * 64, Side: 96}}); err != nil {
+	if _, err := decodeAll(data, decode.Options{Limits: decode.Limits{Bytes: 1401, Pixels: 96 * 64, Side: 96}}); err != nil {
 		t.Errorf("at the limits: %v", err)
 	}
 }

@@ -12,12 +12,12 @@ import (
 // No known file makes a decoder panic, so the net below them is tested from
 // inside.
 func TestPanicBecomesABrokenImage(t *testing.T) {
-	fall := func() (result Result, err error) {
-		defer recoverInto(&result, &err)
-		result.Format = TIFF
+	fall := func() (format Format, err error) {
+		defer recoverInto(&format, &err)
+		format = TIFF
 		pixels := make([]byte, 1)
 		_ = pixels[len(pixels)] // out of range
-		return result, nil
+		return format, nil
 	}
 	_, err := fall()
 	var panicked *failure.Panic
@@ -33,7 +33,7 @@ func TestPanicBecomesABrokenImage(t *testing.T) {
 func TestPaletteIndexIsChecked(t *testing.T) {
 	img := image.NewPaletted(image.Rect(0, 0, 2, 2), color.Palette{color.Black})
 	img.Pix[3] = 1
-	if _, err := toNRGBA(img); !errors.Is(err, errPaletteIndex) {
+	if _, err := straight(img); !errors.Is(err, errPaletteIndex) {
 		t.Errorf("got %v, want %v", err, errPaletteIndex)
 	}
 }

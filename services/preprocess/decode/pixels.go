@@ -6,14 +6,16 @@ import (
 	"slices"
 
 	"github.com/disintegration/imaging"
+
+	"triptych/services/preprocess/pixels"
 )
 
 var errPaletteIndex = errors.New("a pixel has a color that is not in the palette")
 
-// toNRGBA is an image of one of Go's decoders as straight RGBA of 8 bits.
-// Memory that already looks so is used as it is. 16-bit samples keep their
-// upper half (v>>8), and grey becomes three equal samples.
-func toNRGBA(img image.Image) (*image.NRGBA, error) {
+// straight is an image of one of Go's decoders as straight (not premultiplied)
+// RGBA of 8 bits. Memory that already looks so is used as it is. 16-bit samples
+// keep their upper half (v>>8), and grey becomes three equal samples.
+func straight(img image.Image) (*image.NRGBA, error) {
 	switch m := img.(type) {
 	case *image.NRGBA:
 		if m.Rect.Min == (image.Point{}) {
@@ -30,4 +32,46 @@ func toNRGBA(img image.Image) (*image.NRGBA, error) {
 		}
 	}
 	return imaging.Clone(img), nil
+}
+
+// picture is an image of one of Go's decoders in lent memory.
+func (j job) picture(img image.Image) (*pixels.Image, error) {
+	from, err := straight(img)
+	if err != nil {
+		return nil, err
+	}
+	return j.flatten(from), nil
+}
+
+// flatten drops the alpha, or lays the image over the background where there is
+// one.
+func (j job) flatten(from *image.NRGBA) *pixels.Image {
+	out := j.pool.Whole(from.Rect.Dx(), from.Rect.Dy())
+	for y := range from.Rect.Dy() {
+		row, to := from.Pix[y*from.Stride:][:4*from.Rect.Dx()], out.Row(y)
+		if j.opts.Background == nil {
+			dropAlpha(row, to)
+		} else {
+			j.opts.Background.under(row, to)
+		}
+	}
+	return out
+}
+
+// dropAlpha copies the colors of a row of RGBA.
+func dropAlpha(row, to []byte) {
+	for ; len(row) >= 4 && len(to) >= 3; row, to = row[4:], to[3:] {
+		to[0], to[1], to[2] = row[0], row[1], row[2]
+	}
+}
+
+// under lays a row of RGBA over the color, as Pillow's paste with a mask does.
+func (c *Color) under(row, to []byte) {
+	for ; len(row) >= 4 && len(to) >= 3; row, to = row[4:], to[3:] {
+		a := uint(row[3])
+		for i := range c {
+			v := uint(row[i])*a + uint(c[i])*(255-a) + 128
+			to[i] = byte((v>>8 + v) >> 8)
+		}
+	}
 }

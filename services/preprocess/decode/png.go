@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"image"
 	"image/png"
+
+	"triptych/services/preprocess/pixels"
 )
 
 // pngFile is what the chunks of a PNG file say of it.
@@ -48,7 +49,7 @@ func scanPNG(data []byte) (pngFile, error) {
 // memory is what image/png allocates, which depends on the color type, and the
 // converted copy where one is needed.
 func (f pngFile) memory() int64 {
-	pixels := int64(f.width) * int64(f.height)
+	area := int64(f.width) * int64(f.height)
 	own, converted := int64(4), int64(0)
 	switch {
 	case f.depth == 16:
@@ -59,7 +60,7 @@ func (f pngFile) memory() int64 {
 	if f.interlaced {
 		own *= 2
 	}
-	return pixels * (own + converted)
+	return area * (own + converted)
 }
 
 func pngHeader(data []byte) (*header, error) {
@@ -73,11 +74,11 @@ func pngHeader(data []byte) (*header, error) {
 	}
 	return &header{
 		width: int(f.width), height: int(f.height), memory: f.memory(), orientation: exifOrientation(f.exif),
-		pixels: func() (*image.NRGBA, error) { return decodePNG(data) },
+		pixels: func(j job) (*pixels.Image, error) { return decodePNG(j, data) },
 	}, nil
 }
 
-func decodePNG(data []byte) (*image.NRGBA, error) {
+func decodePNG(j job, data []byte) (*pixels.Image, error) {
 	img, err := png.Decode(bytes.NewReader(data))
 	var feature png.UnsupportedError
 	if errors.As(err, &feature) {
@@ -86,9 +87,9 @@ func decodePNG(data []byte) (*image.NRGBA, error) {
 	if err != nil {
 		return nil, brokenBy(err, PNG)
 	}
-	pixels, err := toNRGBA(img)
+	picture, err := j.picture(img)
 	if err != nil {
 		return nil, broken(err, PNG, corrupt)
 	}
-	return pixels, nil
+	return picture, nil
 }

@@ -40,7 +40,7 @@ func TestWhatIsNotAnImageIsNamed(t *testing.T) {
 		"OS/2 BMP":        {"BM" + strings.Repeat("\x00", 12) + "\x0c\x00\x00\x00", failure.UnsupportedMedia, "the BMP image has a header of 12 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := decode.Decode([]byte(tc.data), options())
+			_, err := decodeAll([]byte(tc.data), options())
 			if failure.KindOf(err) != tc.kind || !strings.HasPrefix(failure.Message(err), tc.want) {
 				t.Errorf("got %s %q, want %s %q", failure.KindOf(err), failure.Message(err), tc.kind, tc.want)
 			}
@@ -49,7 +49,7 @@ func TestWhatIsNotAnImageIsNamed(t *testing.T) {
 }
 
 func TestFormatIsKnownWhenDecodingFails(t *testing.T) {
-	got, err := decode.Decode([]byte("GIF89a"), options())
+	got, err := decodeAll([]byte("GIF89a"), options())
 	if err == nil || got.Format != decode.GIF {
 		t.Errorf("got %q and %v, want GIF and a failure", got.Format, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"golang.org/x/image/tiff"
+
+	"triptych/services/preprocess/pixels"
 )
 
 // The tags of a TIFF file that matter here.
@@ -154,7 +156,7 @@ func tiffHeader(data []byte) (*header, error) {
 	}
 	h := &header{
 		width: int(f.width), height: int(f.height), orientation: f.dir.orientation(),
-		pixels: func() (*image.NRGBA, error) { return f.decode(data) },
+		pixels: func(j job) (*pixels.Image, error) { return f.decode(j, data) },
 	}
 	const widestSide = 1 << 28 // so that no product below can overflow
 	if f.width > widestSide || f.height > widestSide {
@@ -168,7 +170,7 @@ func tiffHeader(data []byte) (*header, error) {
 	return h, nil
 }
 
-func (f *tiffFile) decode(data []byte) (*image.NRGBA, error) {
+func (f *tiffFile) decode(j job, data []byte) (*pixels.Image, error) {
 	img, err := tiff.Decode(bytes.NewReader(data))
 	var feature tiff.UnsupportedError
 	if errors.As(err, &feature) {
@@ -182,11 +184,11 @@ func (f *tiffFile) decode(data []byte) (*image.NRGBA, error) {
 			grey.Pix[i] = ^v
 		}
 	}
-	pixels, err := toNRGBA(img)
+	picture, err := j.picture(img)
 	if err != nil {
 		return nil, broken(err, TIFF, corrupt)
 	}
-	return pixels, nil
+	return picture, nil
 }
 
 // reversed is true for fax pages that are to be shown as negatives. A white run

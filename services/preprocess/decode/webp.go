@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"image"
 	"image/draw"
+
+	"triptych/services/preprocess/pixels"
 )
 
 // webpFile is what the chunks of a WebP file say of it.
@@ -82,13 +84,19 @@ func webpHeader(data []byte) (*header, error) {
 	}
 	h.width, h.height = f.size.X, f.size.Y
 	h.memory = int64(h.width) * int64(h.height) * webpMemory
-	h.pixels = func() (*image.NRGBA, error) { return decodeWebP(data, h.width, h.height) }
+	h.pixels = func(j job) (*pixels.Image, error) {
+		img, err := decodeWebP(data, h.width, h.height)
+		if err != nil {
+			return nil, err
+		}
+		return j.flatten(img), nil
+	}
 	return h, nil
 }
 
 // firstFrame decodes the first frame of an animation on its canvas, which is
 // black, as in Pillow, where the frame does not reach.
-func (f *webpFile) firstFrame() (*image.NRGBA, error) {
+func (f *webpFile) firstFrame(j job) (*pixels.Image, error) {
 	const head = 16 // place, size, duration and flags
 	if len(f.frame) < head {
 		return nil, broken(nil, WebP, truncated)
@@ -101,12 +109,15 @@ func (f *webpFile) firstFrame() (*image.NRGBA, error) {
 		return nil, broken(nil, WebP, "corrupt: its first frame does not fit the canvas")
 	}
 	frame, err := decodeWebP(still, size.X, size.Y)
-	if err != nil || place == bounds {
-		return frame, err
+	if err != nil {
+		return nil, err
+	}
+	if place == bounds {
+		return j.flatten(frame), nil
 	}
 	canvas := image.NewNRGBA(bounds)
 	draw.Draw(canvas, place, frame, image.Point{}, draw.Src)
-	return canvas, nil
+	return j.flatten(canvas), nil
 }
 
 // stillOf wraps the chunks of a frame into a file of their own, and tells the

@@ -28,7 +28,7 @@ func decodeWebP(data []byte, width, height int) (*image.NRGBA, error) {
 	case *image.NYCbCrA:
 		return studioRGB(&m.YCbCr), nil
 	default:
-		return toNRGBA(img)
+		return straight(img)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"triptych/services/preprocess/pixels"
+	"triptych/services/preprocess/resample"
 	"triptych/services/preprocess/transform"
 )
 
@@ -33,11 +35,30 @@ func apply(tb testing.TB, spec transform.Spec, img *image.NRGBA) []byte {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	out := make([]byte, tr.Bytes())
-	if err := tr.Apply(img, out); err != nil {
+	out, err := applyTurned(tr, img, 1)
+	if err != nil {
 		tb.Fatal(err)
 	}
 	return out
+}
+
+// applyTurned runs a Transform on stored pixels.
+func applyTurned(tr *transform.Transform, img *image.NRGBA, orientation int) ([]byte, error) {
+	var pool pixels.Pool
+	size := img.Rect.Size()
+	stored := pool.Whole(size.X, size.Y)
+	for i := range size.X * size.Y {
+		copy(stored.Pix[3*i:][:3], img.Pix[4*i:])
+	}
+	plan, err := tr.Plan(size, orientation)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := plan.Read(size); err != nil {
+		return nil, err
+	}
+	out := make([]byte, tr.Bytes())
+	return out, plan.Apply(stored, &pool, out)
 }
 
 func TestResizedPixelsEqualPillows(t *testing.T) {
@@ -47,7 +68,7 @@ func TestResizedPixelsEqualPillows(t *testing.T) {
 	}
 	var golden []struct {
 		From, To [2]int
-		Filter   transform.Filter
+		Filter   resample.Filter
 		SHA256   string
 	}
 	if err := json.Unmarshal(data, &golden); err != nil {
@@ -68,7 +89,7 @@ func TestResizedPixelsEqualPillows(t *testing.T) {
 
 // A crop must show the very pixels that the whole resized image has there.
 func TestCropEqualsTheWhole(t *testing.T) {
-	for _, filter := range []transform.Filter{transform.Nearest, transform.Bicubic, transform.Lanczos} {
+	for _, filter := range []resample.Filter{resample.Nearest, resample.Bicubic, resample.Lanczos} {
 		for _, size := range []image.Point{{97, 61}, {61, 97}, {30, 200}, {20, 20}} {
 			t.Run(fmt.Sprintf("%s %v", filter, size), func(t *testing.T) {
 				img := synthetic(size.X, size.Y)

@@ -3,16 +3,18 @@ package transform
 import (
 	"encoding/binary"
 	"math"
+
+	"triptych/services/preprocess/pixels"
 )
 
 // table holds the bits of the FP32 result for every sample value and color.
-type table [samples][256]uint32
+type table [pixels.Samples][256]uint32
 
 // newTable computes in float32 after the scale, as torchvision's ToTensor and
 // Normalize do.
 func newTable(n Normalisation) *table {
 	t := &table{}
-	for c := range samples {
+	for c := range pixels.Samples {
 		for v := range 256 {
 			scaled := float32(float64(v) * n.Scale)
 			t[c][v] = math.Float32bits((scaled - float32(n.Mean[c])) / float32(n.Std[c]))
@@ -22,23 +24,23 @@ func newTable(n Normalisation) *table {
 }
 
 func (t *table) write(rgb, out []byte, layout Layout) {
-	step, plane := samples, 1
+	step, plane := pixels.Samples, 1
 	if layout == NCHW {
-		step, plane = 1, len(rgb)/samples
+		step, plane = 1, len(rgb)/pixels.Samples
 	}
 	for i, v := range rgb {
-		c := i % samples
-		binary.LittleEndian.PutUint32(out[4*(i/samples*step+c*plane):], t[c][v])
+		c := i % pixels.Samples
+		binary.LittleEndian.PutUint32(out[4*(i/pixels.Samples*step+c*plane):], t[c][v])
 	}
 }
 
 // writePlanes turns pixels into three planes.
 func writePlanes(rgb, out []byte) {
-	plane := len(rgb) / samples
-	for c := range samples {
+	plane := len(rgb) / pixels.Samples
+	for c := range pixels.Samples {
 		target := out[c*plane:][:plane]
 		for i := range target {
-			target[i] = rgb[samples*i+c]
+			target[i] = rgb[pixels.Samples*i+c]
 		}
 	}
 }

@@ -1,12 +1,12 @@
-// Package transform turns upright pixels into a model's input: resized, cropped,
-// laid out and normalised as torchvision and Pillow do it. Its resampling is
-// Pillow's fixed-point arithmetic, so that pixels are equal to the bit. It
-// decodes nothing.
+// Package transform turns pixels into a model's input: turned upright, resized,
+// cropped, laid out and normalised as torchvision and Pillow do it. It decides
+// which pixels a model sees and what becomes of them; their arithmetic is
+// resample's, their decoding decode's.
 package transform
 
 import (
-	"image"
-
+	"triptych/services/preprocess/pixels"
+	"triptych/services/preprocess/resample"
 	"triptych/shared/failure"
 )
 
@@ -41,7 +41,7 @@ type Spec struct {
 	Size int
 	// Width and Height are the size for Exact.
 	Width, Height int
-	Filter        Filter
+	Filter        resample.Filter
 	// Crop cuts the middle out, and pads with black what is smaller, as
 	// torchvision's CenterCrop does. Without it, an image that is not OutWidth x
 	// OutHeight after resizing is refused.
@@ -62,18 +62,14 @@ type Normalisation struct {
 
 // Transform is a checked Spec. Safe for concurrent use.
 type Transform struct {
-	spec   Spec
-	kernel kernel
-	table  *table
+	spec  Spec
+	table *table
 }
-
-const samples = 3 // red, green and blue
 
 // New checks a Spec.
 func New(spec Spec) (*Transform, error) {
-	k, ok := kernels[spec.Filter]
 	switch {
-	case !ok:
+	case !spec.Filter.Known():
 		return nil, failure.New(failure.Invalid, "unknown filter %q", spec.Filter)
 	case spec.Layout != NHWC && spec.Layout != NCHW:
 		return nil, failure.New(failure.Invalid, "unknown layout %q", spec.Layout)
@@ -84,7 +80,7 @@ func New(spec Spec) (*Transform, error) {
 	case spec.Resize == Exact && (spec.Width < 1 || spec.Height < 1):
 		return nil, failure.New(failure.Invalid, "the size is %dx%d, but must have pixels", spec.Width, spec.Height)
 	}
-	t := &Transform{spec: spec, kernel: k}
+	t := &Transform{spec: spec}
 	if spec.Normalise != nil {
 		t.table = newTable(*spec.Normalise)
 	}
@@ -93,51 +89,9 @@ func New(spec Spec) (*Transform, error) {
 
 // Bytes is the size of one result.
 func (t *Transform) Bytes() int {
-	n := t.spec.OutWidth * t.spec.OutHeight * samples
+	n := t.spec.OutWidth * t.spec.OutHeight * pixels.Samples
 	if t.table != nil {
 		n *= 4
 	}
 	return n
-}
-
-// Apply writes the result for img into out, which has Bytes() bytes. The alpha
-// of img is not looked at.
-func (t *Transform) Apply(img *image.NRGBA, out []byte) error {
-	if len(out) != t.Bytes() {
-		return failure.New(failure.Internal, "the result has %d bytes, there is room for %d", t.Bytes(), len(out))
-	}
-	g, err := t.spec.geometry(img.Rect.Dx(), img.Rect.Dy())
-	if err != nil {
-		return err
-	}
-	rgb := out
-	if t.table != nil || t.spec.Layout != NHWC {
-		rgb = make([]byte, t.spec.OutWidth*t.spec.OutHeight*samples)
-	}
-	t.draw(img, g, rgb)
-	switch {
-	case t.table != nil:
-		t.table.write(rgb, out, t.spec.Layout)
-	case t.spec.Layout == NCHW:
-		writePlanes(rgb, out)
-	}
-	return nil
-}
-
-// draw resamples the part of the image that the crop shows.
-func (t *Transform) draw(img *image.NRGBA, g geometry, rgb []byte) {
-	w, h := t.spec.OutWidth, t.spec.OutHeight
-	x0, x1 := max(g.left, 0), min(g.left+w, g.width)
-	y0, y1 := max(g.top, 0), min(g.top+h, g.height)
-	if x1-x0 < w || y1-y0 < h {
-		clear(rgb)
-	}
-	target := canvas{pix: rgb[((y0-g.top)*w+x0-g.left)*samples:], stride: w * samples}
-	columns := window{in: img.Rect.Dx(), out: g.width, from: x0, to: x1}
-	rows := window{in: img.Rect.Dy(), out: g.height, from: y0, to: y1}
-	if t.spec.Filter == Nearest {
-		nearest(img, columns, rows, target)
-		return
-	}
-	resample(img, columns.weights(t.kernel), rows.weights(t.kernel), target)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"triptych/services/preprocess/resample"
 	"triptych/services/preprocess/transform"
 	"triptych/shared/failure"
 )
@@ -15,7 +16,7 @@ import (
 // imagenet is torchvision's Resize(256), CenterCrop(224) and Normalize.
 func imagenet(layout transform.Layout) transform.Spec {
 	return transform.Spec{
-		Resize: transform.Shortest, Size: 256, Filter: transform.Bilinear, Crop: true, OutWidth: 224, OutHeight: 224, Layout: layout,
+		Resize: transform.Shortest, Size: 256, Filter: resample.Bilinear, Crop: true, OutWidth: 224, OutHeight: 224, Layout: layout,
 		Normalise: &transform.Normalisation{
 			Scale: 1.0 / 255, Mean: [3]float64{0.485, 0.456, 0.406}, Std: [3]float64{0.229, 0.224, 0.225},
 		},
@@ -96,7 +97,7 @@ func TestPlanesKeepTheirPlace(t *testing.T) {
 
 func TestBytesByLayout(t *testing.T) {
 	img := synthetic(5, 4)
-	spec := transform.Spec{Resize: transform.Keep, Filter: transform.Bilinear, OutWidth: 5, OutHeight: 4, Layout: transform.NHWC}
+	spec := transform.Spec{Resize: transform.Keep, Filter: resample.Bilinear, OutWidth: 5, OutHeight: 4, Layout: transform.NHWC}
 	pixels := apply(t, spec, img)
 	spec.Layout = transform.NCHW
 	planes := apply(t, spec, img)
@@ -124,12 +125,12 @@ func TestLongSideIsTruncated(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%dx%d", tc.width, tc.height), func(t *testing.T) {
 			tr, err := transform.New(transform.Spec{
-				Resize: transform.Shortest, Size: 256, Filter: transform.Bicubic, OutWidth: 1, OutHeight: 1, Layout: transform.NHWC,
+				Resize: transform.Shortest, Size: 256, Filter: resample.Bicubic, OutWidth: 1, OutHeight: 1, Layout: transform.NHWC,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = tr.Apply(solid(tc.width, tc.height, [4]byte{}), make([]byte, tr.Bytes()))
+			_, err = tr.Plan(image.Pt(tc.width, tc.height), 1)
 			want := fmt.Sprintf("is %dx%d after resizing, but the model wants 1x1", tc.wantWidth, tc.wantHeight)
 			if failure.KindOf(err) != failure.Invalid || !strings.Contains(failure.Message(err), want) {
 				t.Errorf("got %v, want Invalid with %q", err, want)
@@ -152,7 +153,7 @@ func TestCropOffsets(t *testing.T) {
 				copy(img.Pix[4*x:], []byte{byte(x), byte(x >> 8), 7, 255})
 			}
 			out := apply(t, transform.Spec{
-				Resize: transform.Keep, Filter: transform.Bilinear, Crop: true, OutWidth: 224, OutHeight: 224, Layout: transform.NHWC,
+				Resize: transform.Keep, Filter: resample.Bilinear, Crop: true, OutWidth: 224, OutHeight: 224, Layout: transform.NHWC,
 			}, img)
 			if got := int(out[0]) | int(out[1])<<8; got != left {
 				t.Errorf("the crop begins at %d, want %d", got, left)
@@ -172,7 +173,7 @@ func TestPadding(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%dx%d", tc.width, tc.height), func(t *testing.T) {
 			out := apply(t, transform.Spec{
-				Resize: transform.Keep, Filter: transform.Bilinear, Crop: true, OutWidth: 224, OutHeight: 224, Layout: transform.NHWC,
+				Resize: transform.Keep, Filter: resample.Bilinear, Crop: true, OutWidth: 224, OutHeight: 224, Layout: transform.NHWC,
 			}, solid(tc.width, tc.height, [4]byte{9, 9, 9, 255}))
 			for y := range 224 {
 				for x := range 224 {
@@ -191,7 +192,7 @@ func TestDegenerateSizesGiveWholeTensors(t *testing.T) {
 		{1, 1}, {2, 2}, {3, 3}, {1, 3}, {3, 1}, {1000, 4}, {4, 1000}, {223, 224}, {224, 223}, {255, 256}, {100, 300}, {1, 32768}, {32768, 1},
 	}
 	for _, size := range sizes {
-		for _, filter := range []transform.Filter{transform.Nearest, transform.Box, transform.Bicubic, transform.Lanczos} {
+		for _, filter := range []resample.Filter{resample.Nearest, resample.Box, resample.Bicubic, resample.Lanczos} {
 			t.Run(fmt.Sprintf("%v %s", size, filter), func(t *testing.T) {
 				out := apply(t, transform.Spec{
 					Resize: transform.Shortest, Size: 256, Filter: filter, Crop: true, OutWidth: 224, OutHeight: 224, Layout: transform.NHWC,
@@ -212,7 +213,7 @@ func TestDownscaleIsAntialiased(t *testing.T) {
 	for i := 0; i < len(img.Pix); i += 16 {
 		copy(img.Pix[i:], []byte{255, 255, 255, 255})
 	}
-	for _, filter := range []transform.Filter{transform.Box, transform.Bilinear} {
+	for _, filter := range []resample.Filter{resample.Box, resample.Bilinear} {
 		out := apply(t, transform.Spec{
 			Resize: transform.Shortest, Size: 256, Filter: filter, OutWidth: 256, OutHeight: 256, Layout: transform.NHWC,
 		}, img)

@@ -1,9 +1,15 @@
-package transform
+package resample
 
 import "math"
 
 // Filter names a resampling filter as Pillow does.
 type Filter string
+
+// Known tells whether there is such a filter.
+func (f Filter) Known() bool {
+	_, ok := kernels[f]
+	return ok
+}
 
 // The filters.
 const (
