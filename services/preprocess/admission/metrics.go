@@ -19,9 +19,10 @@ func (q *Queue) register(registry prometheus.Registerer) error {
 	for _, l := range []*lane{&q.small, &q.large} {
 		l.seconds, l.left = seconds.WithLabelValues(l.name), left.WithLabelValues(l.name)
 	}
-	errs := []error{registry.Register(seconds), registry.Register(left)}
-	for _, g := range q.gauges() {
-		errs = append(errs, registry.Register(g))
+	collectors := append(q.gauges(), seconds, left)
+	errs := make([]error, len(collectors))
+	for i, c := range collectors {
+		errs[i] = registry.Register(c)
 	}
 	return errors.Join(errs...)
 }
@@ -35,12 +36,13 @@ func (q *Queue) gauges() []prometheus.Collector {
 			return value()
 		})
 	}
-	all := []prometheus.Collector{
+	all := make([]prometheus.Collector, 0, 8)
+	all = append(all,
 		gauge("triptych_image_budget_bytes", "Bytes that the images that are worked on may hold together.", nil,
 			func() float64 { return float64(q.cfg.Budget) }),
 		gauge("triptych_image_held_bytes", "Bytes of files that requests hold, waiting or worked on.", nil,
 			func() float64 { return float64(q.held.bytes) }),
-	}
+	)
 	for _, l := range []*lane{&q.small, &q.large} {
 		labels := prometheus.Labels{"lane": l.name}
 		all = append(all,
