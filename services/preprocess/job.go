@@ -13,14 +13,14 @@ import (
 // job is one request at work.
 type job struct {
 	model  *model
-	images [][]byte
+	images []source
 	wait   sync.Once
 	make   sync.Once
 	out    []byte // nil until the first image is laid out
 }
 
 // begin queues a request. It is busy when too many wait.
-func (m *model) begin(images [][]byte) (*job, error) {
+func (m *model) begin(images []source) (*job, error) {
 	if err := m.backend.workers.enter(); err != nil {
 		return nil, err
 	}
