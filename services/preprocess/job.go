@@ -12,20 +12,19 @@ import (
 
 // job is one request at work.
 type job struct {
-	model    *model
-	images   [][]byte
-	pictures []picture
-	bytes    int64 // of all images
-	wait     sync.Once
-	make     sync.Once
-	out      []byte // nil until the first image is laid out
+	model  *model
+	images []source
+	bytes  int64 // of all images
+	wait   sync.Once
+	make   sync.Mutex
+	out    []byte // nil until the first image is laid out
 }
 
 // begin queues a request. It is busy when too many wait or hold too much.
-func (m *model) begin(images [][]byte) (*job, error) {
+func (m *model) begin(images []source) (*job, error) {
 	j := &job{model: m, images: images}
-	for _, data := range images {
-		j.bytes += int64(len(data))
+	for i := range images {
+		j.bytes += int64(len(images[i].data))
 	}
 	if err := m.backend.queue.Enter(j.bytes); err != nil {
 		return nil, err
@@ -54,7 +53,11 @@ func (j *job) end() {
 // is broken, hold none beside their own.
 func (j *job) part(index int) []byte {
 	size := j.model.plan.transform.Bytes()
-	j.make.Do(func() { j.out = make([]byte, len(j.images)*size) })
+	j.make.Lock()
+	defer j.make.Unlock()
+	if j.out == nil {
+		j.out = make([]byte, len(j.images)*size)
+	}
 	return j.out[index*size : (index+1)*size]
 }
 
@@ -67,8 +70,8 @@ func (j *job) run(ctx context.Context) (modelserver.Timing, error) {
 	if err == nil {
 		t, err = j.each(ctx)
 	}
-	for _, p := range j.pictures {
-		t.ComputeInput += p.opened
+	for i := range j.images {
+		t.ComputeInput += j.images[i].opened
 	}
 	total := t.Queue + t.Compute()
 	if len(j.images) > 1 && total > 0 {

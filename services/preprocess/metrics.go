@@ -49,6 +49,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	for i, c := range collectors {
 		errs[i] = registry.Register(c)
 	}
+	m.decode[decode.Raw] = seconds.WithLabelValues(string(decode.Raw))
 	for format, decoder := range decode.Decoders() {
 		m.decoder.WithLabelValues(string(format), decoder).Set(1)
 		m.decode[format] = seconds.WithLabelValues(string(format))

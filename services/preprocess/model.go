@@ -8,7 +8,6 @@ import (
 
 	"triptych/proto/inference"
 	"triptych/services/preprocess/decode"
-	"triptych/shared/failure"
 	"triptych/shared/modelserver"
 	"triptych/shared/oip"
 )
@@ -56,23 +55,6 @@ func (m *model) InferTimed(ctx context.Context, req *inference.ModelInferRequest
 	resp := &inference.ModelInferResponse{}
 	oip.AddOutput(resp, oip.Tensor{Name: m.plan.output, Datatype: m.plan.datatype, Shape: shape, Data: j.out})
 	return resp, timing, nil
-}
-
-// images are the files in the request: one, or one per row of the batch.
-func (m *model) images(req *inference.ModelInferRequest) ([][]byte, error) {
-	in, ok := oip.Input(req, m.plan.input)
-	if !ok {
-		return nil, failure.New(failure.Invalid, "missing input %q", m.plan.input)
-	}
-	count, err := oip.Elements(in.Shape)
-	if err != nil {
-		return nil, err
-	}
-	images, err := oip.Strings(in.Data, count)
-	if err == nil && len(images) == 0 {
-		err = failure.New(failure.Invalid, "input %q has no images", m.plan.input)
-	}
-	return images, err
 }
 
 // Properties tell how images are read in this build.

@@ -16,7 +16,7 @@ import (
 
 // one turns one image into its part of the result, once it is let in.
 func (j *job) one(ctx context.Context, index int) (t modelserver.Timing, err error) {
-	grant, err := j.model.backend.queue.Admit(ctx, j.pictures[index].cost)
+	grant, err := j.model.backend.queue.Admit(ctx, j.images[index].cost)
 	t.Queue = grant.Waited
 	if err != nil {
 		return t, err
@@ -47,27 +47,26 @@ func (j *job) work(ctx context.Context, index int, t *modelserver.Timing) error 
 }
 
 func (j *job) decode(ctx context.Context, index int, begin time.Time) (*pixels.Image, error) {
-	b, p := j.model.backend, &j.pictures[index]
-	ctx, span := b.startDecode(ctx, j, index, begin)
+	b, s := j.model.backend, &j.images[index]
+	ctx, span := b.startDecode(ctx, s, index)
 	defer span.End()
-	img, err := p.pixels(ctx, &b.pool)
-	b.metrics.decoded(p.header, err, p.opened+time.Since(begin))
+	img, err := s.pixels(ctx, &b.pool)
+	b.metrics.decoded(s.header, err, s.opened+time.Since(begin))
 	mark(span, err)
 	return img, err
 }
 
 // startDecode begins the span of an image. One that nobody keeps costs no
 // attributes.
-func (b *Backend) startDecode(ctx context.Context, j *job, index int, begin time.Time) (context.Context, trace.Span) {
-	ctx, span := b.tracer.Start(ctx, "decode", trace.WithTimestamp(begin))
+func (b *Backend) startDecode(ctx context.Context, s *source, index int) (context.Context, trace.Span) {
+	ctx, span := b.tracer.Start(ctx, "decode")
 	if span.IsRecording() {
-		header := j.pictures[index].header
 		span.SetAttributes(
 			attribute.Int("triptych.image.index", index),
-			attribute.Int("triptych.image.bytes", len(j.images[index])),
-			attribute.String("triptych.image.format", string(header.Format)),
-			attribute.Int("triptych.image.width", header.Width),
-			attribute.Int("triptych.image.height", header.Height),
+			attribute.Int("triptych.image.bytes", len(s.data)),
+			attribute.String("triptych.image.format", string(s.header.Format)),
+			attribute.Int("triptych.image.width", s.header.Width),
+			attribute.Int("triptych.image.height", s.header.Height),
 		)
 	}
 	return ctx, span
@@ -75,21 +74,21 @@ func (b *Backend) startDecode(ctx context.Context, j *job, index int, begin time
 
 // pixels decodes what the model is going to see of an image.
 func (p *picture) pixels(ctx context.Context, pool *pixels.Pool) (*pixels.Image, error) {
-	region, err := p.plan.Read(p.header.Reduced(1))
+	region, err := p.plan.Read(p.header.Reduced(p.reduce))
 	if err != nil {
 		return nil, err
 	}
-	return p.header.Decode(ctx, pool, decode.View{Region: region})
+	return p.header.Decode(ctx, pool, decode.View{Reduce: p.reduce, Region: region})
 }
 
 func (j *job) transform(ctx context.Context, index int, img *pixels.Image, begin time.Time) error {
 	b := j.model.backend
-	_, span := b.tracer.Start(ctx, "transform", trace.WithTimestamp(begin))
+	_, span := b.tracer.Start(ctx, "transform")
 	defer span.End()
 	if span.IsRecording() {
 		span.SetAttributes(attribute.Int("triptych.image.index", index))
 	}
-	err := j.pictures[index].plan.Apply(img, &b.pool, j.part(index))
+	err := j.images[index].plan.Apply(img, &b.pool, j.part(index))
 	b.metrics.transform.Observe(time.Since(begin).Seconds())
 	if err != nil {
 		b.metrics.refuse(err)

@@ -6,12 +6,15 @@ import (
 
 	"triptych/services/preprocess/decode"
 	"triptych/services/preprocess/transform"
+	"triptych/shared/failure"
 )
 
-// picture is an image of which nothing is known but what its header says.
+// picture is what is known of an image from its header alone.
 type picture struct {
 	header decode.Header
 	plan   *transform.Plan
+	// reduce is by what the decoder is to divide its sides.
+	reduce int
 	// cost is the most bytes that the work on it holds.
 	cost int64
 	// opened is how long it took to read the header.
@@ -22,8 +25,10 @@ type picture struct {
 // refused by a header learns it at once, and nothing was allocated. So a bad header
 // is named before a bad body that stands in front of it.
 func (j *job) open(ctx context.Context) error {
-	j.pictures = make([]picture, len(j.images))
 	for i := range j.images {
+		if err := failure.OfContext(ctx); err != nil {
+			return err
+		}
 		if err := j.look(ctx, i); err != nil {
 			return j.named(i, err)
 		}
@@ -33,12 +38,12 @@ func (j *job) open(ctx context.Context) error {
 
 // look reads one header. What is refused has its span too.
 func (j *job) look(ctx context.Context, index int) error {
-	p, begin := &j.pictures[index], time.Now()
-	err := p.read(j.images[index], j.model.plan)
-	p.opened = time.Since(begin)
+	s, begin := &j.images[index], time.Now()
+	err := s.read(j.model.plan)
+	s.opened = time.Since(begin)
 	if err != nil {
 		b := j.model.backend
-		_, span := b.startDecode(ctx, j, index, begin)
+		_, span := b.startDecode(ctx, s, index)
 		mark(span, err)
 		span.End()
 		b.metrics.refuse(err)
@@ -46,19 +51,21 @@ func (j *job) look(ctx context.Context, index int) error {
 	return err
 }
 
-func (p *picture) read(data []byte, plan *plan) error {
+// read fills in the picture of a source.
+func (s *source) read(plan *plan) error {
 	var err error
-	if p.header, err = decode.Open(data, plan.decode); err != nil {
+	if s.header, err = s.open(plan.decode); err != nil {
 		return err
 	}
-	orientation := p.header.Orientation
+	orientation := s.header.Orientation
 	if !plan.upright {
 		orientation = 1
 	}
-	size := p.header.Reduced(1)
-	if p.plan, err = plan.transform.Plan(size, orientation); err != nil {
+	size := s.header.Reduced(1)
+	if s.plan, err = plan.transform.Plan(size, orientation); err != nil {
 		return err
 	}
-	p.cost = p.header.Memory + p.plan.Memory(size)
+	s.reduce = plan.reduction(s.plan, s.header)
+	s.cost = s.header.Memory + s.plan.Memory(size)
 	return nil
 }
