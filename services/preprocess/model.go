@@ -8,7 +8,6 @@ import (
 
 	"triptych/proto/inference"
 	"triptych/services/preprocess/decode"
-	"triptych/shared/failure"
 	"triptych/shared/modelserver"
 	"triptych/shared/oip"
 )
@@ -33,7 +32,7 @@ func (m *model) Infer(ctx context.Context, req *inference.ModelInferRequest) (*i
 }
 
 // InferTimed decodes and transforms the images of a request, in parallel as far
-// as there are workers. One bad image fails the request; in a batch, the message
+// as they are let in. One bad image fails the request; in a batch, the message
 // names its index.
 func (m *model) InferTimed(ctx context.Context, req *inference.ModelInferRequest) (*inference.ModelInferResponse, modelserver.Timing, error) {
 	images, err := m.images(req)
@@ -44,7 +43,7 @@ func (m *model) InferTimed(ctx context.Context, req *inference.ModelInferRequest
 	if err != nil {
 		return nil, modelserver.Timing{}, err
 	}
-	defer j.started()
+	defer j.end()
 	timing, err := j.run(ctx)
 	if err != nil {
 		return nil, timing, err
@@ -56,23 +55,6 @@ func (m *model) InferTimed(ctx context.Context, req *inference.ModelInferRequest
 	resp := &inference.ModelInferResponse{}
 	oip.AddOutput(resp, oip.Tensor{Name: m.plan.output, Datatype: m.plan.datatype, Shape: shape, Data: j.out})
 	return resp, timing, nil
-}
-
-// images are the files in the request: one, or one per row of the batch.
-func (m *model) images(req *inference.ModelInferRequest) ([][]byte, error) {
-	in, ok := oip.Input(req, m.plan.input)
-	if !ok {
-		return nil, failure.New(failure.Invalid, "missing input %q", m.plan.input)
-	}
-	count, err := oip.Elements(in.Shape)
-	if err != nil {
-		return nil, err
-	}
-	images, err := oip.Strings(in.Data, count)
-	if err == nil && len(images) == 0 {
-		err = failure.New(failure.Invalid, "input %q has no images", m.plan.input)
-	}
-	return images, err
 }
 
 // Properties tell how images are read in this build.
@@ -89,7 +71,7 @@ func (m *model) Properties() map[string]string {
 	return p
 }
 
-// Pending is how many requests wait for their first worker.
+// Pending is how many requests wait until their first image is let in.
 func (m *model) Pending() int { return int(m.pending.Load()) }
 
 // Close has nothing to free.

@@ -21,7 +21,11 @@ type plan struct {
 	// shape is that of one image.
 	shape   []int64
 	batched bool
-	decode  decode.Options
+	// raw takes pixels instead of files.
+	raw    bool
+	decode decode.Options
+	// scaled lets a decoder reduce a picture that is going to be reduced anyway.
+	scaled bool
 	// upright turns images as EXIF says.
 	upright   bool
 	transform *transform.Transform
@@ -63,6 +67,15 @@ func readPlan(cfg *inference.ModelConfig, limits Config) (*plan, error) {
 	}
 	p.filter = spec.Filter
 	return p, nil
+}
+
+// reduction is by what a decoder is to divide the sides of a picture: 1 unless
+// the model allows more.
+func (p *plan) reduction(to *transform.Plan, header decode.Header) int {
+	if !p.scaled {
+		return 1
+	}
+	return to.Reduction(header.Reductions())
 }
 
 // checkTensors wants one BYTES input of one element and one output of three

@@ -12,7 +12,9 @@ import (
 type Plan struct {
 	transform *Transform
 	turn      turn
-	geometry  geometry
+	// stored is the size of the whole picture, before it is turned.
+	stored   image.Point
+	geometry geometry
 	// shown is the part of the resized image that the result shows.
 	shown image.Rectangle
 	// columns and rows are the axes of the upright image, which read stored
@@ -23,7 +25,7 @@ type Plan struct {
 // Plan lays out what becomes of an image whose stored pixels are of the given
 // size and have EXIF's orientation, 1 to 8.
 func (t *Transform) Plan(stored image.Point, orientation int) (*Plan, error) {
-	p := &Plan{transform: t, turn: turns[orientation]}
+	p := &Plan{transform: t, turn: turns[orientation], stored: stored}
 	upright := p.turn.point(stored)
 	var err error
 	if p.geometry, err = t.spec.geometry(upright.X, upright.Y); err != nil {
@@ -39,6 +41,18 @@ func (t *Transform) Plan(stored image.Point, orientation int) (*Plan, error) {
 // that reduces should not go below.
 func (p *Plan) Target() image.Point {
 	return p.turn.point(image.Pt(p.geometry.width, p.geometry.height))
+}
+
+// Reduction is the largest of the reductions on offer with which the picture stays
+// at least as large as Target on both sides, as Pillow's draft chooses it, or 1.
+func (p *Plan) Reduction(offered []int) int {
+	best, target := 1, p.Target()
+	for _, n := range offered {
+		if n > best && p.stored.X >= n*target.X && p.stored.Y >= n*target.Y {
+			best = n
+		}
+	}
+	return best
 }
 
 // Read says which part of the picture is needed, of which stored is the size as it
