@@ -88,7 +88,9 @@ func (j *job) transform(ctx context.Context, index int, img *pixels.Image, begin
 	if span.IsRecording() {
 		span.SetAttributes(attribute.Int("triptych.image.index", index))
 	}
-	err := j.images[index].plan.Apply(img, &b.pool, j.part(index))
+	plan := j.images[index].plan
+	err := plan.Apply(img, &b.pool, j.part(index))
+	j.places[index] = plan.Placement()
 	b.metrics.transform.Observe(time.Since(begin).Seconds())
 	if err != nil {
 		b.metrics.refuse(err)
