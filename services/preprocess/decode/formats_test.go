@@ -142,7 +142,6 @@ func TestUnsupportedFeaturesAreNamed(t *testing.T) {
 		"TIFF compression":  {tiffOf(with(greyPage(8, 8), map[uint16]uint32{259: 34712}), nil), "compression 34712"},
 		"TIFF depth":        {tiffOf(with(greyPage(8, 8), map[uint16]uint32{258: 4}), nil), "4 bits per sample"},
 		"TIFF floats":       {tiffOf(with(greyPage(8, 8), map[uint16]uint32{339: 3}), nil), "not unsigned whole numbers"},
-		"BMP 16 bits":       {bmpOf(8, 8, 16), "16 bits per pixel"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := decodeAll(tc.data, options())
