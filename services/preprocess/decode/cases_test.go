@@ -17,8 +17,7 @@ import (
 // refused lists the case images that get no pixels, by kind. All others do.
 var refused = map[failure.Kind][]string{
 	failure.UnsupportedMedia: {
-		"base_junk_before.jpg", "gz.jpg", "html.jpg", "big.tif", "cmyk.tif", "float32.tif", "jpegcomp.tif", "la.tif",
-		"planar2.tif",
+		"base_junk_before.jpg", "gz.jpg", "html.jpg", "float32.tif",
 	},
 	failure.BrokenImage: {
 		"base_trunc50.jpg", "prog_trunc50.jpg", "prog_trunc80.jpg", "empty.jpg", "bmp_oob.bmp", "tiff_pal_short.tif",
@@ -95,7 +94,8 @@ func TestCaseImagesDecodeToPillowsPixels(t *testing.T) {
 			if size := got.Image.Rect.Size(); size != image.Pt(want.Width, want.Height) {
 				t.Errorf("size is %v, want %dx%d", size, want.Width, want.Height)
 			}
-			if exact(got.Format) && sum(rgb(got.Image)) != want.SHA256 {
+			jpegInside := want.File == "jpegcomp.tif"
+			if exact(got.Format) && (!jpegInside || exact(decode.JPEG)) && sum(rgb(got.Image)) != want.SHA256 {
 				t.Error("pixels differ from Pillow's")
 			}
 		})
