@@ -145,6 +145,6 @@ func unsupported(cause error, format Format, feature string) error {
 func Decoders() map[Format]string {
 	return map[Format]string{
 		JPEG: JPEGDecoder, PNG: "image/png", GIF: "image/gif", WebP: WebPDecoder,
-		BMP: "golang.org/x/image/bmp", TIFF: "golang.org/x/image/tiff",
+		BMP: BMPDecoder, TIFF: TIFFDecoder,
 	}
 }
