@@ -40,10 +40,11 @@ func (s webpStill) onCanvas(j job, canvas image.Point, place image.Rectangle, tr
 // part is what has to be decoded so that the pixels of a region are those of the
 // whole picture: decoders smooth chroma across two pixels and take an edge of
 // what they are asked for as the picture's. Of a file that is cut off everything
-// is decoded, for its pixels may all be there.
+// is decoded, for its pixels may all be there; so is a lossy picture with alpha,
+// where libwebp takes wrong alpha for parts that don't begin at the top.
 func (s webpStill) part(region image.Rectangle) image.Rectangle {
 	all := image.Rectangle{Max: s.size}
-	if !s.whole {
+	if !s.whole || s.alpha && !s.lossless {
 		return all
 	}
 	const margin = 2
