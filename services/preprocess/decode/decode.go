@@ -146,7 +146,7 @@ func unsupported(cause error, format Format, feature string) error {
 // Decoders names what decodes each format in this build.
 func Decoders() map[Format]string {
 	return map[Format]string{
-		JPEG: JPEGDecoder, PNG: "image/png", GIF: "image/gif", WebP: WebPDecoder,
+		JPEG: JPEGDecoder, PNG: "triptych", GIF: "image/gif", WebP: WebPDecoder,
 		BMP: "golang.org/x/image/bmp", TIFF: "golang.org/x/image/tiff",
 	}
 }

@@ -2,7 +2,6 @@ package decode_test
 
 import (
 	"context"
-	"os"
 	"testing"
 
 	"triptych/services/preprocess/decode"
@@ -31,17 +30,7 @@ func TestWebPDecodesToPillowsPixels(t *testing.T) {
 			if like, ok := tolerated[file]; ok {
 				want = rows[like]
 			}
-			if want.SHA256 != "" {
-				checkGolden(t, folder("webp", file), want)
-				return
-			}
-			data, err := os.ReadFile(folder("webp", file))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := decodeAll(data, options()); failure.KindOf(err) != failure.BrokenImage {
-				t.Errorf("got %v, want a broken image", err)
-			}
+			checkGolden(t, folder("webp", file), want)
 		})
 	}
 }
