@@ -57,6 +57,8 @@ type header struct {
 	width, height int
 	// memory is the most bytes that decoding holds at once, pixels included.
 	memory int64
+	// overlay is what it holds besides to lay transparent pixels over a background.
+	overlay int64
 	// orientation is 1 to 8, or 0 when nothing can be read from broken EXIF data.
 	orientation int
 	// reductions are by what the picture may be divided while it is decoded.
@@ -97,6 +99,9 @@ func Open(data []byte, opts Options) (h Header, err error) {
 	read, err := c.header(data)
 	if err != nil {
 		return h, err
+	}
+	if opts.Background != nil {
+		read.memory += read.overlay
 	}
 	h.codec, h.opts = *read, opts
 	h.Width, h.Height, h.Memory = read.width, read.height, read.memory
@@ -144,7 +149,7 @@ func unsupported(cause error, format Format, feature string) error {
 // Decoders names what decodes each format in this build.
 func Decoders() map[Format]string {
 	return map[Format]string{
-		JPEG: JPEGDecoder, PNG: "image/png", GIF: "image/gif", WebP: WebPDecoder,
+		JPEG: JPEGDecoder, PNG: "triptych", GIF: "image/gif", WebP: WebPDecoder,
 		BMP: BMPDecoder, TIFF: TIFFDecoder,
 	}
 }

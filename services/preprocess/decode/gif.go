@@ -116,7 +116,7 @@ func (f *gifFile) decode(j job, data []byte) (*pixels.Image, error) {
 	}
 	canvas := image.NewNRGBA(image.Rect(0, 0, f.width, f.height))
 	if frame.Rect != canvas.Rect {
-		fill(canvas.Pix, colors[max(f.transparent, 0)])
+		fillRGBA(canvas.Pix, colors[max(f.transparent, 0)])
 	}
 	for y := frame.Rect.Min.Y; y < frame.Rect.Max.Y; y++ {
 		at := canvas.PixOffset(frame.Rect.Min.X, y)
@@ -128,7 +128,7 @@ func (f *gifFile) decode(j job, data []byte) (*pixels.Image, error) {
 	return j.flatten(canvas), nil
 }
 
-func fill(pixels []byte, color [4]byte) {
+func fillRGBA(pixels []byte, color [4]byte) {
 	for i := 0; i+4 <= len(pixels); i += 4 {
 		copy(pixels[i:], color[:])
 	}
