@@ -78,7 +78,7 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 		change []func(*inference.ModelConfig)
 		want   string
 	}{
-		"resize":            {sample, []func(*inference.ModelConfig){set("resize", "longest")}, `parameter "resize": is "longest", must be one of shortest, exact, none`},
+		"resize":            {sample, []func(*inference.ModelConfig){set("resize", "widest")}, `parameter "resize": is "widest", must be one of shortest, longest, exact, none`},
 		"filter":            {sample, []func(*inference.ModelConfig){set("filter", "cubic")}, `parameter "filter": is "cubic"`},
 		"crop":              {sample, []func(*inference.ModelConfig){set("crop", "centre")}, `parameter "crop": is "centre"`},
 		"layout":            {sample, []func(*inference.ModelConfig){set("layout", "HWC")}, `parameter "layout": is "HWC"`},
@@ -93,10 +93,10 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 		"layout unlike dims": {
 			sample,
 			[]func(*inference.ModelConfig){set("layout", "NCHW")},
-			`parameter "layout": is NCHW, whose dims are [3,height,width] with sides up to 16384, but output "image" has dims [224,224,3]`,
+			`parameter "layout": is NCHW, whose dims in RGB are [3,height,width] with sides up to 16384, but output "image" has dims [224,224,3]`,
 		},
-		"mean with UINT8":  {sample, []func(*inference.ModelConfig){set("mean", "0,0,0")}, `parameter "mean": needs an FP32 output, but output "image" is UINT8`},
-		"scale with UINT8": {sample, []func(*inference.ModelConfig){set("scale", "1")}, `parameter "scale": needs an FP32 output`},
+		"mean with UINT8":  {sample, []func(*inference.ModelConfig){set("mean", "0,0,0")}, `parameter "mean": needs an FP32 or FP16 output, but output "image" is UINT8`},
+		"scale with UINT8": {sample, []func(*inference.ModelConfig){set("scale", "1")}, `parameter "scale": needs an FP32 or FP16 output`},
 		"mean alone":       {float32s, []func(*inference.ModelConfig){unset("std")}, `parameter "std": is missing, mean is given`},
 		"std alone":        {float32s, []func(*inference.ModelConfig){unset("mean")}, `parameter "mean": is missing, std is given`},
 		"mean of two":      {float32s, []func(*inference.ModelConfig){set("mean", "1,2")}, `parameter "mean": has 2 numbers, must have 3`},
@@ -120,7 +120,7 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 		"output type": {
 			sample,
 			[]func(*inference.ModelConfig){func(c *inference.ModelConfig) { c.Output[0].DataType = inference.DataType_TYPE_INT8 }},
-			`output "image" is INT8, the image backend gives UINT8 or FP32`,
+			`output "image" is INT8, the image backend gives UINT8, FP16 or FP32`,
 		},
 		"output rank": {
 			sample,
@@ -130,7 +130,7 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 		"output grey": {
 			sample,
 			[]func(*inference.ModelConfig){func(c *inference.ModelConfig) { c.Output[0].Dims = []int64{224, 224, 1} }},
-			`parameter "layout": is NHWC, whose dims are [height,width,3]`,
+			`parameter "layout": is NHWC, whose dims in RGB are [height,width,3]`,
 		},
 		"output too large": {
 			float32s,

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"triptych/services/preprocess/transform"
 	"triptych/shared/failure"
 	"triptych/shared/modelserver"
 )
@@ -13,14 +14,15 @@ import (
 // job is one request at work.
 type job struct {
 	model  *model
-	images [][]byte
+	images []source
 	wait   sync.Once
 	make   sync.Once
 	out    []byte // nil until the first image is laid out
+	places []transform.Placement
 }
 
 // begin queues a request. It is busy when too many wait.
-func (m *model) begin(images [][]byte) (*job, error) {
+func (m *model) begin(images []source) (*job, error) {
 	if err := m.backend.workers.enter(); err != nil {
 		return nil, err
 	}
@@ -41,7 +43,10 @@ func (j *job) started() {
 // is broken, hold none beside their own.
 func (j *job) part(index int) []byte {
 	size := j.model.plan.transform.Bytes()
-	j.make.Do(func() { j.out = make([]byte, len(j.images)*size) })
+	j.make.Do(func() {
+		j.out = make([]byte, len(j.images)*size)
+		j.places = make([]transform.Placement, len(j.images))
+	})
 	return j.out[index*size : (index+1)*size]
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"triptych/proto/inference"
 	"triptych/services/preprocess/decode"
-	"triptych/shared/failure"
 	"triptych/shared/modelserver"
 	"triptych/shared/oip"
 )
@@ -55,24 +54,8 @@ func (m *model) InferTimed(ctx context.Context, req *inference.ModelInferRequest
 	}
 	resp := &inference.ModelInferResponse{}
 	oip.AddOutput(resp, oip.Tensor{Name: m.plan.output, Datatype: m.plan.datatype, Shape: shape, Data: j.out})
+	m.plan.beside.add(req, resp, m.plan.batched, j.places)
 	return resp, timing, nil
-}
-
-// images are the files in the request: one, or one per row of the batch.
-func (m *model) images(req *inference.ModelInferRequest) ([][]byte, error) {
-	in, ok := oip.Input(req, m.plan.input)
-	if !ok {
-		return nil, failure.New(failure.Invalid, "missing input %q", m.plan.input)
-	}
-	count, err := oip.Elements(in.Shape)
-	if err != nil {
-		return nil, err
-	}
-	images, err := oip.Strings(in.Data, count)
-	if err == nil && len(images) == 0 {
-		err = failure.New(failure.Invalid, "input %q has no images", m.plan.input)
-	}
-	return images, err
 }
 
 // Properties tell how images are read in this build.
@@ -81,7 +64,8 @@ func (m *model) Properties() map[string]string {
 		"resampler":  "pillow " + string(m.plan.filter),
 		"max_bytes":  strconv.FormatInt(m.plan.decode.Limits.Bytes, 10),
 		"max_pixels": strconv.FormatInt(m.plan.decode.Limits.Pixels, 10),
-		"max_side":   strconv.FormatInt(m.plan.decode.Limits.Side, 10),
+		"max_width":  strconv.FormatInt(m.plan.decode.Limits.Width, 10),
+		"max_height": strconv.FormatInt(m.plan.decode.Limits.Height, 10),
 	}
 	for format, decoder := range decode.Decoders() {
 		p[strings.ToLower(string(format))+"_decoder"] = decoder

@@ -47,12 +47,12 @@ func (j *job) work(ctx context.Context, index int, t *modelserver.Timing) error 
 }
 
 func (j *job) decode(ctx context.Context, index int) (*pixels.Image, *transform.Plan, error) {
-	b, data := j.model.backend, j.images[index]
+	b, source := j.model.backend, j.images[index]
 	ctx, span := b.tracer.Start(ctx, "decode", trace.WithAttributes(
-		attribute.Int("triptych.image.index", index), attribute.Int("triptych.image.bytes", len(data))))
+		attribute.Int("triptych.image.index", index), attribute.Int("triptych.image.bytes", len(source.data))))
 	defer span.End()
 	begin := time.Now()
-	header, err := decode.Open(data, j.model.plan.decode)
+	header, err := source.open(j.model.plan.decode)
 	var img *pixels.Image
 	var plan *transform.Plan
 	if err == nil {
@@ -78,11 +78,12 @@ func (j *job) pixels(ctx context.Context, header decode.Header) (*pixels.Image, 
 	if err != nil {
 		return nil, nil, err
 	}
-	region, err := plan.Read(header.Reduced(1))
+	reduce := j.model.plan.reduction(plan, header)
+	region, err := plan.Read(header.Reduced(reduce))
 	if err != nil {
 		return nil, nil, err
 	}
-	img, err := header.Decode(ctx, &j.model.backend.pool, decode.View{Region: region})
+	img, err := header.Decode(ctx, &j.model.backend.pool, decode.View{Reduce: reduce, Region: region})
 	return img, plan, err
 }
 
@@ -92,6 +93,7 @@ func (j *job) transform(ctx context.Context, index int, img *pixels.Image, plan 
 	defer span.End()
 	begin := time.Now()
 	err := plan.Apply(img, &b.pool, j.part(index))
+	j.places[index] = plan.Placement()
 	b.metrics.transform.Observe(time.Since(begin).Seconds())
 	if err != nil {
 		b.metrics.refuse(err)

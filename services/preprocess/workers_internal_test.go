@@ -126,7 +126,7 @@ func TestWhoGivesUpHoldsNoMemory(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	j, err := m.begin([][]byte{nil, nil})
+	j, err := m.begin(make([]source, 2))
 	if err != nil {
 		t.Fatal(err)
 	}

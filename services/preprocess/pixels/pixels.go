@@ -31,6 +31,9 @@ func Of(pix []byte, width, height int) *Image {
 	}
 }
 
+// Shared tells that Pix is somebody else's memory, which must not be written.
+func (m *Image) Shared() bool { return m.lent == nil }
+
 // Row is row y of the picture, as far as Bounds reaches.
 func (m *Image) Row(y int) []byte {
 	stride := Samples * m.Bounds.Dx()
