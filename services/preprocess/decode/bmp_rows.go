@@ -58,7 +58,7 @@ func (f *bmpFile) overBackground(j job, stored, to []byte) {
 		for i, mask := range f.masks {
 			rgba[i] = mask.sample(v)
 		}
-		j.opts.Background.under(rgba[:], to[:3])
+		j.opts.Background.under(rgba[3], rgba[:3], to[:3])
 	}
 }
 

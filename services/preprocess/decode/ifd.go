@@ -36,21 +36,36 @@ func openIFD(data []byte) (ifd, bool) {
 	if !ok || at > uint64(len(data)) {
 		return ifd{}, false
 	}
-	rest := data[at:]
-	count, countSize := uint64(0), 2
-	if d.big {
-		countSize = 8
-		count, ok = d.word(rest)
-	} else if ok = len(rest) >= countSize; ok {
-		count = uint64(d.order.Uint16(rest))
-	}
+	count, rest, ok := d.count(at)
 	if !ok {
 		return ifd{}, false
 	}
-	rest = rest[countSize:]
 	there := min(count, uint64(len(rest)/d.entrySize()))
 	d.entries = rest[:int(there)*d.entrySize()]
 	return d, true
+}
+
+// count reads how many entries the directory at an offset has, and gives what is
+// behind that number.
+func (d ifd) count(at uint64) (count uint64, rest []byte, ok bool) {
+	size := 2
+	if d.big {
+		size = 8
+	}
+	if at > uint64(len(d.data)) || len(d.data[at:]) < size {
+		return 0, nil, false
+	}
+	return number(d.order, d.data[at:], size), d.data[at:][size:], true
+}
+
+// next is where the directory behind the one at an offset begins, or 0.
+func (d ifd) next(at uint64) uint64 {
+	count, rest, ok := d.count(at)
+	if !ok || count > uint64(len(rest)/d.entrySize()) {
+		return 0
+	}
+	next, _ := d.word(rest[int(count)*d.entrySize():])
+	return next
 }
 
 func (d ifd) wordSize() int {

@@ -19,7 +19,7 @@ func TestPNGDecodesToPillowsPixels(t *testing.T) {
 		t.Run(want.File, func(t *testing.T) {
 			checkGolden(t, folder("png", want.File), want)
 			if want.SHA256 != "" {
-				checkRegions(t, folder("png", want.File))
+				checkParts(t, folder("png", want.File))
 			}
 		})
 	}

@@ -89,10 +89,7 @@ func (d *tiffDecode) place(part *pixels.Image, plane int, area image.Rectangle) 
 	}
 }
 
-const (
-	markerAPP0  = 0xe0
-	markerAPP14 = 0xee
-)
+const markerAPP14 = 0xee
 
 // jpegStream puts the tables that all blocks share and a block together. What
 // the file says of the colors goes before what the block says: the Adobe marker

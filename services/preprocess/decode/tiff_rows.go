@@ -150,11 +150,7 @@ func (d *tiffDecode) applyAlpha(alpha tiffStrand, to []byte) {
 			}
 		}
 	}
-	if d.job.opts.Background == nil {
-		dropAlpha(rgba, to)
-		return
-	}
-	d.job.opts.Background.under(rgba, to)
+	d.job.opts.Background.flatten(rgba, to)
 }
 
 // straightened is v/alpha, as Pillow has it.

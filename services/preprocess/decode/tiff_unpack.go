@@ -34,7 +34,7 @@ func (d *tiffDecode) unpacker() unpacker {
 		const twoDimensional = 1
 		return newFax(d.compression, d.blockWidth, d.dir.first(tagT4Options, 0)&twoDimensional != 0)
 	default:
-		return &inflater{in: watched{ctx: d.job.ctx}}
+		return &deflated{in: watched{ctx: d.job.ctx}}
 	}
 }
 
@@ -109,13 +109,13 @@ func (u *packBits) code() error {
 	return nil
 }
 
-// inflater reads deflate data with a zlib header.
-type inflater struct {
+// deflated reads deflate data with a zlib header.
+type deflated struct {
 	in   watched
 	zlib io.ReadCloser
 }
 
-func (u *inflater) begin(packed []byte) (err error) {
+func (u *deflated) begin(packed []byte) (err error) {
 	u.in.Reset(packed)
 	if u.zlib == nil {
 		u.zlib, err = zlib.NewReader(&u.in)
@@ -124,7 +124,7 @@ func (u *inflater) begin(packed []byte) (err error) {
 	return u.zlib.(zlib.Resetter).Reset(&u.in, nil)
 }
 
-func (u *inflater) read(row []byte) error {
+func (u *deflated) read(row []byte) error {
 	_, err := io.ReadFull(u.zlib, row)
 	return err
 }
