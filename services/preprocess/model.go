@@ -2,6 +2,7 @@ package preprocess
 
 import (
 	"context"
+	"maps"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -67,6 +68,7 @@ func (m *model) Properties() map[string]string {
 		"max_width":  strconv.FormatInt(m.plan.decode.Limits.Width, 10),
 		"max_height": strconv.FormatInt(m.plan.decode.Limits.Height, 10),
 	}
+	maps.Copy(p, m.plan.properties)
 	for format, decoder := range decode.Decoders() {
 		p[strings.ToLower(string(format))+"_decoder"] = decoder
 	}

@@ -30,6 +30,8 @@ type plan struct {
 	upright   bool
 	transform *transform.Transform
 	filter    resample.Filter
+	// properties tell how the result is laid out.
+	properties map[string]string
 }
 
 // maxResult bounds the bytes of an answer.
@@ -59,7 +61,7 @@ func readPlan(cfg *inference.ModelConfig, limits Config) (*plan, error) {
 	if batch := max(int64(cfg.GetMaxBatchSize()), 1); batch > (maxResult-1)/int64(p.transform.Bytes()) {
 		return nil, failure.New(failure.Invalid, "model %q: output %q has dims %s, which takes 1 GiB or more for a batch of %d", cfg.GetName(), p.output, oip.FormatShape(p.shape), batch)
 	}
-	p.filter = spec.Filter
+	p.filter, p.properties = spec.Filter, describe(spec)
 	return p, nil
 }
 
