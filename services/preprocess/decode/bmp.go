@@ -8,7 +8,7 @@ import (
 )
 
 // BMPDecoder names what decodes BMP.
-const BMPDecoder = "triptych/bmp"
+const BMPDecoder = "triptych"
 
 // bmpFile is what the header of a BMP file says. The pixels have not been looked
 // at.

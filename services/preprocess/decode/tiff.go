@@ -8,7 +8,7 @@ import (
 )
 
 // TIFFDecoder names what decodes TIFF, but for the JPEG data in some files.
-const TIFFDecoder = "triptych/tiff"
+const TIFFDecoder = "triptych"
 
 func tiffHeader(data []byte) (*header, error) {
 	p, err := scanTIFF(data)
