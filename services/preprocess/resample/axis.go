@@ -2,6 +2,7 @@ package resample
 
 import (
 	"math"
+	"slices"
 
 	"triptych/shared/failure"
 )
@@ -23,9 +24,14 @@ const precision = 32 - 8 - 2
 // Axis holds, for each wanted position of a side, where its source pixels begin
 // and their weights. It is not changed once it is made, but by Mirror.
 type Axis struct {
-	first   []int
-	weights [][]int32
-	in      int
+	// first and count are the source pixels of each position. Its weights are
+	// count[i] numbers from weights[i*taps] on; zeros follow.
+	first, count, weights []int32
+	taps                  int
+	// picks tells that each position is one source pixel as it is. Such an axis
+	// has no weights.
+	picks bool
+	in    int
 	// shrinks is by how many pixels the whole side gets shorter.
 	shrinks int
 }
@@ -37,16 +43,13 @@ func NewAxis(s Side) (*Axis, error) {
 	switch {
 	case !ok:
 		return nil, failure.New(failure.Invalid, "unknown filter %q", s.Filter)
-	case s.In < 1 || s.Out < 1 || s.From < 0 || s.To < s.From || s.To > s.Out:
+	case s.In < 1 || s.Out < 1 || s.From < 0 || s.To < s.From || s.To > s.Out || max(s.In, s.Out) > math.MaxInt32:
 		return nil, failure.New(failure.Invalid, "a side of %d pixels can't become %d, of which %d to %d are wanted", s.In, s.Out, s.From, s.To)
 	}
-	count := s.To - s.From
-	a := &Axis{first: make([]int, count), weights: make([][]int32, count), in: s.In, shrinks: s.In - s.Out}
+	a := &Axis{in: s.In, shrinks: s.In - s.Out}
 	switch {
 	case s.In == s.Out:
-		for i := range a.first {
-			a.first[i], a.weights[i] = s.From+i, one
-		}
+		a.keep(s)
 	case s.Filter == Nearest:
 		a.pick(s)
 	default:
@@ -55,18 +58,32 @@ func NewAxis(s Side) (*Axis, error) {
 	return a, nil
 }
 
-// one is the weight of a pixel that is taken as it is.
-var one = []int32{1 << precision}
+// allocate makes room for n positions of so many weights.
+func (a *Axis) allocate(n, taps int) {
+	room := make([]int32, n*(2+taps))
+	a.first, a.count, a.weights, a.taps = room[:n:n], room[n:2*n:2*n], room[2*n:], taps
+}
+
+// keep takes every source pixel as it is.
+func (a *Axis) keep(s Side) {
+	a.picks = true
+	a.allocate(s.To-s.From, 0)
+	for i := range a.first {
+		a.first[i], a.count[i] = int32(s.From+i), 1
+	}
+}
 
 // pick takes one source pixel for each position. As in Pillow
 // (ImagingScaleAffine), the place is a running sum, whose rounding errors are
 // part of the result.
 func (a *Axis) pick(s Side) {
+	a.picks = true
+	a.allocate(s.To-s.From, 0)
 	step := float64(s.In) / float64(s.Out)
 	at := step * 0.5
 	for i := range s.To {
 		if i >= s.From {
-			a.first[i-s.From], a.weights[i-s.From] = min(int(at), s.In-1), one
+			a.first[i-s.From], a.count[i-s.From] = int32(min(int(at), s.In-1)), 1
 		}
 		at += step
 	}
@@ -81,8 +98,12 @@ func (a *Axis) weigh(s Side, k kernel) {
 		stretch = 1
 	}
 	support := k.support * stretch
-	raw := make([]float64, 2*int(math.Ceil(support))+1)
-	flat := make([]int32, 0, len(a.first)*len(raw))
+	a.allocate(s.To-s.From, min(2*int(math.Ceil(support))+1, s.In))
+	var few [64]float64 // enough for photographs, without an allocation
+	raw := few[:]
+	if a.taps > len(few) {
+		raw = make([]float64, a.taps)
+	}
 	for i := range a.first {
 		center := (float64(s.From+i) + 0.5) * scale
 		first := max(int(float64(center-support)+0.5), 0)
@@ -92,10 +113,11 @@ func (a *Axis) weigh(s Side, k kernel) {
 			raw[j] = k.weight((float64(j+first) - center + 0.5) * (1 / stretch))
 			total += raw[j]
 		}
-		for _, v := range raw[:count] {
-			flat = append(flat, fixed(v, total))
+		a.first[i], a.count[i] = int32(first), int32(count)
+		weights := a.row(i)
+		for j := range weights {
+			weights[j] = fixed(raw[j], total)
 		}
-		a.first[i], a.weights[i] = first, flat[len(flat)-count:]
 	}
 }
 
@@ -107,11 +129,14 @@ func fixed(v, total float64) int32 {
 	return int32(math.Copysign(0.5, v) + float64(v*(1<<precision)))
 }
 
+// row is the weights of position i.
+func (a *Axis) row(i int) []int32 { return a.weights[i*a.taps:][:a.count[i]] }
+
 // Span is the range of source pixels that the axis needs.
 func (a *Axis) Span() (from, to int) {
 	from, to = math.MaxInt, 0
 	for i, first := range a.first {
-		from, to = min(from, first), max(to, first+len(a.weights[i]))
+		from, to = min(from, int(first)), max(to, int(first+a.count[i]))
 	}
 	return min(from, to), to
 }
@@ -124,12 +149,9 @@ func (a *Axis) Len() int { return len(a.first) }
 // side.
 func (a *Axis) Mirror() {
 	for i, first := range a.first {
-		w := a.weights[i]
-		a.first[i] = a.in - first - len(w)
-		mirrored := make([]int32, len(w))
-		for j, v := range w {
-			mirrored[len(w)-1-j] = v
+		a.first[i] = int32(a.in) - first - a.count[i]
+		if !a.picks {
+			slices.Reverse(a.row(i))
 		}
-		a.weights[i] = mirrored
 	}
 }
