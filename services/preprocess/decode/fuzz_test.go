@@ -3,6 +3,7 @@ package decode_test
 import (
 	"errors"
 	"os"
+	"slices"
 	"testing"
 
 	"triptych/services/preprocess/decode"
@@ -14,23 +15,21 @@ func fuzzLimits() decode.Limits {
 	return decode.Limits{Bytes: 1 << 16, Pixels: 1 << 18, Side: 1 << 12}
 }
 
-// seed gives a fuzz target the case images of these formats.
-func seed(f *testing.F, formats ...decode.Format) {
+// seeds are the case images of these formats, of all formats if none is named.
+func seeds(f *testing.F, formats ...decode.Format) [][]byte {
 	f.Helper()
-	wanted := map[decode.Format]bool{}
-	for _, format := range formats {
-		wanted[format] = true
-	}
+	var found [][]byte
 	for _, path := range cases(f) {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			f.Fatal(err)
 		}
 		header, _ := decode.Open(data, options()) // of a broken file the format is known too
-		if len(data) < 32<<10 && (len(formats) == 0 || wanted[header.Format]) {
-			f.Add(data)
+		if len(data) < 32<<10 && (len(formats) == 0 || slices.Contains(formats, header.Format)) {
+			found = append(found, data)
 		}
 	}
+	return found
 }
 
 // check is what holds for every decoder, whatever the bytes: there are pixels
@@ -64,7 +63,9 @@ func blamed(t *testing.T, err error) {
 
 // FuzzDecode is given every format, and bytes of none.
 func FuzzDecode(f *testing.F) {
-	seed(f)
+	for _, data := range seeds(f) {
+		f.Add(data)
+	}
 	f.Add(animation(f, 2, 2))
 	f.Add(unhex(f, "52494646 14000000 57454250 5650384C 08000000 2FFFFFFF 0F888808"))
 	f.Fuzz(func(t *testing.T, data []byte) { check(t, data, decode.Options{Limits: fuzzLimits()}) })

@@ -75,8 +75,10 @@ func jpegSamples(tb testing.TB) map[string][]byte {
 }
 
 // view decodes a part of a file.
-func view(data []byte, v decode.View) (*pixels.Image, error) {
-	h, err := decode.Open(data, options())
+func view(data []byte, v decode.View) (*pixels.Image, error) { return viewWithin(data, options(), v) }
+
+func viewWithin(data []byte, opts decode.Options, v decode.View) (*pixels.Image, error) {
+	h, err := decode.Open(data, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,12 @@ func checkRegion(tb testing.TB, data []byte, whole *pixels.Image, v decode.View)
 	if err != nil {
 		tb.Fatalf("%v of %v by %d: %v", v.Region, whole.Size, v.Reduce, err)
 	}
+	samePart(tb, part, whole, v)
+}
+
+// samePart compares what has been decoded of a view with the whole.
+func samePart(tb testing.TB, part, whole *pixels.Image, v decode.View) {
+	tb.Helper()
 	if part.Bounds != v.Region || part.Size != whole.Size {
 		tb.Fatalf("got %v of %v, want %v of %v", part.Bounds, part.Size, v.Region, whole.Size)
 	}
@@ -84,5 +90,17 @@ func TestJPEGRegionsAtEveryEdge(t *testing.T) {
 				checkRegion(t, data, whole, decode.View{Reduce: 1, Region: image.Rect(0, y, whole.Size.X, whole.Size.Y)})
 			}
 		})
+	}
+}
+
+// What is passed over of a large picture is done in steps.
+func TestJPEGRegionFarDown(t *testing.T) {
+	data := photo(t, 900, 4000)
+	whole, err := view(data, decode.View{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, y := range []int{1, 1500, 1552, 1553, 3120, 3998} {
+		checkRegion(t, data, whole, decode.View{Reduce: 1, Region: image.Rect(401, y, 500, y+2)})
 	}
 }
