@@ -107,7 +107,7 @@ func TestMetrics(t *testing.T) {
 		"triptych_image_refused_total TOO_LARGE":         1,
 		"triptych_image_broken_exif_total":               1,
 		"triptych_image_decoder_panics_total":            0,
-		"triptych_image_decoder_info triptych PNG":       1,
+		"triptych_image_decoder_info zlib PNG":           1,
 	} {
 		if v, ok := got[name]; !ok || v != want {
 			t.Errorf("%s is %v (there: %v), want %v", name, v, ok, want)

@@ -19,6 +19,10 @@ type Options struct {
 	// Background is what transparent pixels are laid over. Without one they keep
 	// their color, as Pillow's convert("RGB") has it.
 	Background *Color
+	// Profiles turn colors into sRGB by the profile that a file holds. Without
+	// them a profile is ignored, as Pillow's convert("RGB") does. With a
+	// background, that counts as a color of the file's.
+	Profiles *Profiles
 }
 
 // Color is red, green and blue.
@@ -50,6 +54,7 @@ type Header struct {
 
 	codec header
 	opts  Options
+	data  []byte
 }
 
 // header is what a codec makes of a file before any pixel is read.
@@ -103,7 +108,7 @@ func Open(data []byte, opts Options) (h Header, err error) {
 	if opts.Background != nil {
 		read.memory += read.overlay
 	}
-	h.codec, h.opts = *read, opts
+	h.codec, h.opts, h.data = *read, opts, data
 	h.Width, h.Height, h.Memory = read.width, read.height, read.memory
 	h.Orientation, h.BrokenEXIF = max(read.orientation, upright), read.orientation == brokenEXIF
 	if err := opts.Limits.check(c.format, read); err != nil {
@@ -135,7 +140,15 @@ func (h Header) Decode(ctx context.Context, pool *pixels.Pool, view View) (img *
 	if view.Region.Empty() {
 		view.Region = image.Rectangle{Max: h.Reduced(view.Reduce)}
 	}
-	return h.codec.pixels(job{ctx: ctx, pool: pool, opts: h.opts, view: view})
+	img, err = h.codec.pixels(job{ctx: ctx, pool: pool, opts: h.opts, view: view})
+	if err != nil || h.opts.Profiles == nil {
+		return img, err
+	}
+	if err := h.opts.Profiles.convert(ctx, h.Format, h.data, img); err != nil {
+		img.Release()
+		return nil, err
+	}
+	return img, nil
 }
 
 func broken(cause error, format Format, how string) error {
@@ -149,7 +162,7 @@ func unsupported(cause error, format Format, feature string) error {
 // Decoders names what decodes each format in this build.
 func Decoders() map[Format]string {
 	return map[Format]string{
-		JPEG: JPEGDecoder, PNG: "triptych", GIF: "image/gif", WebP: WebPDecoder,
+		JPEG: JPEGDecoder, PNG: PNGDecoder, GIF: "image/gif", WebP: WebPDecoder,
 		BMP: BMPDecoder, TIFF: TIFFDecoder,
 	}
 }

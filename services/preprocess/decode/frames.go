@@ -136,7 +136,7 @@ func (w *walk) tiff(data []byte) {
 		return
 	}
 	first, _ := d.word(data[min(len(data), d.wordSize()):])
-	for at := first; w.on() && at != 0; at = d.next(at) {
+	for at := first; w.on() && at != 0 && at < uint64(len(data)); at = d.next(at) {
 		w.frames++
 	}
 }

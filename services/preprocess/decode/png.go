@@ -36,13 +36,14 @@ var pngChannels = [...]int{pngGrey: 1, pngRGB: 3, pngPalette: 1, pngGreyAlpha: 2
 
 // A pngChunk is named, and its data are followed by a checksum.
 type pngChunk struct {
-	name string
-	data []byte
+	name, data []byte
 	// whole tells that all of the data and their checksum are there.
 	whole bool
 	// rest is what follows the chunk.
 	rest []byte
-	sum  uint32
+	// summed is what the checksum is of.
+	summed []byte
+	sum    uint32
 }
 
 // chunkOverhead is the length, type and checksum around a chunk's data.
@@ -54,12 +55,13 @@ func nextChunk(data []byte) pngChunk {
 		return pngChunk{}
 	}
 	n, body := int64(binary.BigEndian.Uint32(data)), data[8:]
-	c := pngChunk{name: string(data[4:8])}
+	c := pngChunk{name: data[4:8]}
 	if n+4 > int64(len(body)) {
 		c.data = body[:min(n, int64(len(body)))]
 		return c
 	}
 	c.data, c.rest, c.whole = body[:n], body[n+4:], true
+	c.summed = data[4 : 8+n]
 	c.sum = binary.BigEndian.Uint32(body[n:])
 	return c
 }
@@ -67,7 +69,7 @@ func nextChunk(data []byte) pngChunk {
 // sound tells whether the checksum is right. That of a chunk that is cut off is
 // not known to be wrong.
 func (c pngChunk) sound() bool {
-	return !c.whole || crc32.Update(crc32.ChecksumIEEE([]byte(c.name)), crc32.IEEETable, c.data) == c.sum
+	return !c.whole || crc32.ChecksumIEEE(c.summed) == c.sum
 }
 
 // scanPNG walks the chunks. Texts and whatever else is compressed beside the
@@ -79,7 +81,7 @@ func scanPNG(data []byte) (pngFile, error) {
 		return f, broken(nil, PNG, truncated)
 	}
 	first := nextChunk(data[signature:])
-	if string(data[:signature]) != "\x89PNG\r\n\x1a\n" || first.name != "IHDR" || len(first.data) < 13 || !first.sound() {
+	if string(data[:signature]) != "\x89PNG\r\n\x1a\n" || string(first.name) != "IHDR" || len(first.data) < 13 || !first.sound() {
 		return f, broken(nil, PNG, corrupt)
 	}
 	if !f.header(first.data) {
@@ -88,11 +90,11 @@ func scanPNG(data []byte) (pngFile, error) {
 	pixelsEnd := false
 	for rest := first.rest; ; {
 		c := nextChunk(rest)
-		if c.name == "" || c.name == "IEND" {
+		if c.name == nil || string(c.name) == "IEND" {
 			return f, nil
 		}
 		switch {
-		case c.name == "IDAT" && !pixelsEnd:
+		case string(c.name) == "IDAT" && !pixelsEnd:
 			if f.data == nil {
 				f.data = rest
 			}
@@ -137,7 +139,7 @@ func (f *pngFile) header(b []byte) bool {
 // picture can still be right: a palette matters to it, metadata don't.
 func (f *pngFile) before(c pngChunk) bool {
 	const largest = 256 * pixels.Samples
-	switch c.name {
+	switch string(c.name) {
 	case "PLTE":
 		if f.color == pngPalette {
 			f.palette = c.data
@@ -159,7 +161,7 @@ func (f *pngFile) before(c pngChunk) bool {
 
 // behind takes over a chunk that may stand anywhere.
 func (f *pngFile) behind(c pngChunk) {
-	if c.name == "eXIf" && c.whole && f.exif == nil {
+	if string(c.name) == "eXIf" && c.whole && f.exif == nil {
 		f.exif = c.data
 	}
 }

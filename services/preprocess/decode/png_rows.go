@@ -166,7 +166,7 @@ var errChecksum = errors.New("png: wrong checksum")
 func (s *pngSource) next() ([]byte, error) {
 	for {
 		c := nextChunk(s.rest)
-		if c.name != "IDAT" {
+		if string(c.name) != "IDAT" {
 			return nil, io.EOF
 		}
 		s.rest = c.rest
