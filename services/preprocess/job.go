@@ -18,6 +18,7 @@ type job struct {
 	wait   sync.Once
 	make   sync.Once
 	out    []byte // nil until the first image is laid out
+	// places are for the outputs beside the tensor: nil where there are none.
 	places []transform.Placement
 }
 
@@ -45,7 +46,9 @@ func (j *job) part(index int) []byte {
 	size := j.model.plan.transform.Bytes()
 	j.make.Do(func() {
 		j.out = make([]byte, len(j.images)*size)
-		j.places = make([]transform.Placement, len(j.images))
+		if j.model.plan.beside != (beside{}) {
+			j.places = make([]transform.Placement, len(j.images))
+		}
 	})
 	return j.out[index*size : (index+1)*size]
 }

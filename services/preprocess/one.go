@@ -93,7 +93,9 @@ func (j *job) transform(ctx context.Context, index int, img *pixels.Image, plan 
 	defer span.End()
 	begin := time.Now()
 	err := plan.Apply(img, &b.pool, j.part(index))
-	j.places[index] = plan.Placement()
+	if j.places != nil {
+		j.places[index] = plan.Placement()
+	}
 	b.metrics.transform.Observe(time.Since(begin).Seconds())
 	if err != nil {
 		b.metrics.refuse(err)
