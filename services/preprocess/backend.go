@@ -5,6 +5,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"triptych/services/preprocess/admission"
 	"triptych/services/preprocess/pixels"
 	"triptych/shared/modelserver"
 	"triptych/shared/telemetry"
@@ -13,13 +14,13 @@ import (
 // Name is what a configuration's `backend` says for this backend.
 const Name = "image"
 
-// Backend makes models that share workers, metrics and a tracer. Safe for
+// Backend makes models that share a queue, metrics and a tracer. Safe for
 // concurrent use.
 type Backend struct {
 	cfg     Config
 	tracer  trace.Tracer
 	metrics *metrics
-	workers *workers
+	queue   *admission.Queue
 	pool    pixels.Pool
 }
 
@@ -35,9 +36,11 @@ func NewBackend(cfg Config, tel *telemetry.Telemetry) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Backend{
-		cfg: cfg, tracer: tel.Tracer, metrics: m, workers: newWorkers(cfg.Workers, cfg.Queue),
-	}, nil
+	queue, err := admission.New(cfg.admission(), tel.Registry)
+	if err != nil {
+		return nil, err
+	}
+	return &Backend{cfg: cfg, tracer: tel.Tracer, metrics: m, queue: queue}, nil
 }
 
 // Name is "image".

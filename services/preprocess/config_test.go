@@ -19,11 +19,14 @@ func TestFlags(t *testing.T) {
 	config := preprocess.DefaultConfig()
 	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	config.RegisterFlags(fs)
-	err := fs.Parse([]string{"--image-workers=3", "--image-queue=4", "--image-max-bytes=5", "--image-max-pixels=6", "--image-max-side=7"})
+	err := fs.Parse([]string{
+		"--image-workers=3", "--image-queue=4", "--image-max-bytes=5", "--image-max-pixels=6", "--image-max-side=7",
+		"--image-budget-bytes=8", "--image-queue-bytes=9",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := preprocess.Config{Workers: 3, Queue: 4, MaxBytes: 5, MaxPixels: 6, MaxSide: 7}
+	want := preprocess.Config{Workers: 3, Queue: 4, MaxBytes: 5, MaxPixels: 6, MaxSide: 7, Budget: 8, QueueBytes: 9}
 	if diff := cmp.Diff(want, config); diff != "" {
 		t.Error(diff)
 	}
@@ -35,11 +38,13 @@ func TestConfigNamesTheFlag(t *testing.T) {
 		t.Errorf("defaults: %v", err)
 	}
 	for flag, change := range map[string]func(*preprocess.Config){
-		"--image-workers":    func(c *preprocess.Config) { c.Workers = 0 },
-		"--image-queue":      func(c *preprocess.Config) { c.Queue = -1 },
-		"--image-max-bytes":  func(c *preprocess.Config) { c.MaxBytes = 0 },
-		"--image-max-pixels": func(c *preprocess.Config) { c.MaxPixels = 1 << 40 },
-		"--image-max-side":   func(c *preprocess.Config) { c.MaxSide = 0 },
+		"--image-workers":      func(c *preprocess.Config) { c.Workers = 0 },
+		"--image-queue":        func(c *preprocess.Config) { c.Queue = -1 },
+		"--image-budget-bytes": func(c *preprocess.Config) { c.Budget = 1000 },
+		"--image-queue-bytes":  func(c *preprocess.Config) { c.QueueBytes = -1 },
+		"--image-max-bytes":    func(c *preprocess.Config) { c.MaxBytes = 0 },
+		"--image-max-pixels":   func(c *preprocess.Config) { c.MaxPixels = 1 << 40 },
+		"--image-max-side":     func(c *preprocess.Config) { c.MaxSide = 0 },
 	} {
 		t.Run(flag, func(t *testing.T) {
 			config := preprocess.DefaultConfig()

@@ -11,7 +11,6 @@ require (
 	go.opentelemetry.io/otel/sdk v1.47.0
 	go.opentelemetry.io/otel/trace v1.47.0
 	golang.org/x/image v0.48.0
-	golang.org/x/sync v0.25.0
 	triptych/proto v0.0.0
 	triptych/shared v0.0.0
 )

@@ -5,9 +5,13 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"triptych/proto/inference"
 	"triptych/shared/failure"
@@ -61,7 +65,8 @@ func TestWaitingForAWorker(t *testing.T) {
 		config := DefaultConfig()
 		config.Workers, config.Queue = 1, 2
 		m, req := newModel(t, config), catRequest(t)
-		if _, err := m.backend.workers.acquire(t.Context()); err != nil {
+		grant, err := m.backend.queue.Admit(t.Context(), 0)
+		if err != nil {
 			t.Fatal(err)
 		}
 		type answer struct {
@@ -92,13 +97,69 @@ func TestWaitingForAWorker(t *testing.T) {
 			t.Errorf("after %v: %v, want its deadline after a second", time.Since(begin), got.err)
 		}
 		time.Sleep(time.Second)
-		m.backend.workers.release()
+		grant.Release()
 		got := <-patient
 		if got.err != nil || got.timing.Queue != 2*time.Second {
 			t.Errorf("waited %v and got %v, want 2s and a tensor", got.timing.Queue, got.err)
 		}
-		if n := m.Pending(); n != 0 || m.backend.workers.waiting.Load() != 0 {
+		if n := m.Pending(); n != 0 {
 			t.Errorf("%d requests are still pending", n)
+		}
+		for range config.Queue {
+			if err := m.backend.queue.Enter(1); err != nil {
+				t.Errorf("the queue is not empty: %v", err)
+			}
+		}
+	})
+}
+
+// A bad header is told at once, with no worker and in whatever place of a batch.
+func TestBadHeadersWaitForNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config := DefaultConfig()
+		config.Workers = 1
+		m, req := newModel(t, config), catRequest(t)
+		grant, err := m.backend.queue.Admit(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer grant.Release()
+		req.Inputs[0].Shape = []int64{2, 1}
+		req.RawInputContents[0] = append(req.RawInputContents[0], oip.JoinStrings([]byte("%PDF-1.7"))...)
+		_, err = m.Infer(t.Context(), req)
+		if failure.KindOf(err) != failure.UnsupportedMedia || !strings.HasPrefix(failure.Message(err), "image 1: ") {
+			t.Errorf("got %v, want a refusal of image 1", err)
+		}
+	})
+}
+
+// A batch whose caller goes leaves the line at once: no image of it is decoded.
+func TestBatchWhoseCallerHasGoneIsNotDecoded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config := DefaultConfig()
+		config.Workers = 2
+		m, req := newModel(t, config), catRequest(t)
+		req.Inputs[0].Shape = []int64{8, 1}
+		req.RawInputContents[0] = bytes.Repeat(req.RawInputContents[0], 8)
+		for range config.Workers {
+			grant, err := m.backend.queue.Admit(t.Context(), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer grant.Release()
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() {
+			_, err := m.Infer(ctx, req)
+			ended <- err
+		}()
+		synctest.Wait()
+		time.Sleep(time.Second)
+		begin := time.Now()
+		cancel()
+		if err := <-ended; failure.KindOf(err) != failure.Cancelled || time.Since(begin) != 0 {
+			t.Errorf("after %v: %v, want Cancelled at once", time.Since(begin), err)
 		}
 	})
 }
@@ -121,33 +182,48 @@ func TestWorkersBoundABatch(t *testing.T) {
 // when there are many of them.
 func TestWhoGivesUpHoldsNoMemory(t *testing.T) {
 	m := newModel(t, DefaultConfig())
-	if err := m.backend.workers.slots.Acquire(t.Context(), int64(m.backend.cfg.Workers)); err != nil {
-		t.Fatal(err)
+	for range m.backend.cfg.Workers {
+		grant, err := m.backend.queue.Admit(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer grant.Release()
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	j, err := m.begin(make([]source, 2))
+	images, err := m.images(catRequest(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := m.begin(append(images, images...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = j.run(ctx)
-	j.started()
+	j.end()
 	if failure.KindOf(err) != failure.Deadline || j.out != nil {
 		t.Errorf("%v with %d bytes, want the deadline and none", err, len(j.out))
 	}
-	if n := m.Pending(); n != 0 || m.backend.workers.waiting.Load() != 0 {
+	if n := m.Pending(); n != 0 {
 		t.Errorf("%d requests are still pending", n)
 	}
 }
 
-// A panic of the transform is one request's failure, on whatever goroutine, and
-// the workers are there for the next.
+// brokenTracer panics when work on an image begins.
+type brokenTracer struct{ noop.Tracer }
+
+func (brokenTracer) Start(context.Context, string, ...trace.SpanStartOption) (context.Context, trace.Span) {
+	panic("broken")
+}
+
+// A panic is one request's failure, on whatever goroutine, and the workers are there
+// for the next.
 func TestPanicIsTheRequestsOwn(t *testing.T) {
 	config := DefaultConfig()
 	config.Workers = 2
 	m, req := newModel(t, config), catRequest(t)
 	one := req.RawInputContents[0]
-	whole := m.plan.transform
+	whole := m.backend.tracer
 	for name, c := range map[string]struct {
 		images int64
 		want   string
@@ -158,13 +234,13 @@ func TestPanicIsTheRequestsOwn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			req.Inputs[0].Shape = []int64{c.images, 1}
 			req.RawInputContents[0] = bytes.Repeat(one, int(c.images))
-			m.plan.transform = nil
+			m.backend.tracer = brokenTracer{}
 			_, err := m.Infer(t.Context(), req)
 			var panicked *failure.Panic
 			if failure.KindOf(err) != failure.Internal || failure.Message(err) != c.want || !errors.As(err, &panicked) {
 				t.Errorf("got %v, want %q with a panic as its cause", err, c.want)
 			}
-			m.plan.transform = whole
+			m.backend.tracer = whole
 			if _, err := m.Infer(t.Context(), req); err != nil {
 				t.Errorf("after the panic: %v", err)
 			}
