@@ -64,6 +64,7 @@ type Normalisation struct {
 type Transform struct {
 	spec  Spec
 	table *table
+	axes  resample.Axes
 }
 
 // New checks a Spec.
