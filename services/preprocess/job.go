@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"triptych/services/preprocess/transform"
 	"triptych/shared/failure"
 	"triptych/shared/modelserver"
 )
@@ -19,7 +18,6 @@ type job struct {
 	wait   sync.Once
 	make   sync.Mutex
 	out    []byte // nil until the first image is laid out
-	places []transform.Placement
 }
 
 // begin queues a request. It is busy when too many wait or hold too much.
@@ -59,7 +57,6 @@ func (j *job) part(index int) []byte {
 	defer j.make.Unlock()
 	if j.out == nil {
 		j.out = make([]byte, len(j.images)*size)
-		j.places = make([]transform.Placement, len(j.images))
 	}
 	return j.out[index*size : (index+1)*size]
 }

@@ -55,7 +55,7 @@ func (m *model) InferTimed(ctx context.Context, req *inference.ModelInferRequest
 	}
 	resp := &inference.ModelInferResponse{}
 	oip.AddOutput(resp, oip.Tensor{Name: m.plan.output, Datatype: m.plan.datatype, Shape: shape, Data: j.out})
-	m.plan.beside.add(req, resp, m.plan.batched, j.places)
+	m.plan.beside.add(req, resp, m.plan.batched, images)
 	return resp, timing, nil
 }
 

@@ -88,9 +88,7 @@ func (j *job) transform(ctx context.Context, index int, img *pixels.Image, begin
 	if span.IsRecording() {
 		span.SetAttributes(attribute.Int("triptych.image.index", index))
 	}
-	plan := j.images[index].plan
-	err := plan.Apply(img, &b.pool, j.part(index))
-	j.places[index] = plan.Placement()
+	err := j.images[index].plan.Apply(img, &b.pool, j.part(index))
 	b.metrics.transform.Observe(time.Since(begin).Seconds())
 	if err != nil {
 		b.metrics.refuse(err)

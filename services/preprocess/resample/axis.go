@@ -15,6 +15,9 @@ type Side struct {
 	// Aliased keeps the filter at the size of a source pixel when the side
 	// shrinks, as libraries without antialiasing do.
 	Aliased bool
+	// Mirrored is for a source whose pixels are stored from the other end: the
+	// result is the same, and is read from the mirrored side.
+	Mirrored bool
 }
 
 // precision is the number of bits behind the point of a weight. With 8 bits of
@@ -22,7 +25,7 @@ type Side struct {
 const precision = 32 - 8 - 2
 
 // Axis holds, for each wanted position of a side, where its source pixels begin
-// and their weights. It is not changed once it is made, but by Mirror.
+// and their weights. It does not change and is safe for concurrent use.
 type Axis struct {
 	// first and count are the source pixels of each position. Its weights are
 	// count[i] numbers from weights[i*taps] on; zeros follow.
@@ -31,7 +34,9 @@ type Axis struct {
 	// picks tells that each position is one source pixel as it is. Such an axis
 	// has no weights.
 	picks bool
-	in    int
+	// opencv tells that weights are OpenCV's: two for each position.
+	opencv bool
+	in     int
 	// shrinks is by how many pixels the whole side gets shorter.
 	shrinks int
 }
@@ -48,12 +53,17 @@ func NewAxis(s Side) (*Axis, error) {
 	}
 	a := &Axis{in: s.In, shrinks: s.In - s.Out}
 	switch {
+	case s.Filter == OpenCVLinear:
+		a.interpolate(s)
 	case s.In == s.Out:
 		a.keep(s)
 	case s.Filter == Nearest:
 		a.pick(s)
 	default:
 		a.weigh(s, k)
+	}
+	if s.Mirrored {
+		a.mirror()
 	}
 	return a, nil
 }
@@ -97,7 +107,7 @@ func (a *Axis) weigh(s Side, k kernel) {
 	if s.Aliased {
 		stretch = 1
 	}
-	support := k.support * stretch
+	support, squeeze := k.support*stretch, 1/stretch
 	a.allocate(s.To-s.From, min(2*int(math.Ceil(support))+1, s.In))
 	var few [64]float64 // enough for photographs, without an allocation
 	raw := few[:]
@@ -107,16 +117,15 @@ func (a *Axis) weigh(s Side, k kernel) {
 	for i := range a.first {
 		center := (float64(s.From+i) + 0.5) * scale
 		first := max(int(float64(center-support)+0.5), 0)
-		count := min(int(float64(center+support)+0.5), s.In) - first
-		total := 0.0
-		for j := range count {
-			raw[j] = k.weight((float64(j+first) - center + 0.5) * (1 / stretch))
+		last := min(int(float64(center+support)+0.5), s.In)
+		a.first[i], a.count[i] = int32(first), int32(last-first)
+		weights, raw, total := a.row(i), raw[:last-first], 0.0
+		for j := range raw {
+			raw[j] = k.weight((float64(j+first) - center + 0.5) * squeeze)
 			total += raw[j]
 		}
-		a.first[i], a.count[i] = int32(first), int32(count)
-		weights := a.row(i)
-		for j := range weights {
-			weights[j] = fixed(raw[j], total)
+		for j, v := range raw {
+			weights[j] = fixed(v, total)
 		}
 	}
 }
@@ -144,10 +153,8 @@ func (a *Axis) Span() (from, to int) {
 // Len is how many positions are wanted.
 func (a *Axis) Len() int { return len(a.first) }
 
-// Mirror makes the axis one of the same side seen from its other end: position 0
-// of the result stays what it shows, and reads its source from the mirrored
-// side.
-func (a *Axis) Mirror() {
+// mirror turns the source round, not the result.
+func (a *Axis) mirror() {
 	for i, first := range a.first {
 		a.first[i] = int32(a.in) - first - a.count[i]
 		if !a.picks {

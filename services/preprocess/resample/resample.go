@@ -15,18 +15,23 @@ type Canvas struct {
 
 // RowsFirst tells which pass comes first for a picture of these upright axes: that
 // over columns, unless the height shrinks by more than twice as many pixels as
-// the width (so since Pillow 13). The order shows in the last bit.
+// the width (so since Pillow 13). The order shows in the last bit. OpenCV has
+// columns first always.
 func RowsFirst(columns, rows *Axis) bool {
-	return rows.shrinks > 0 && rows.shrinks > 2*columns.shrinks
+	return !columns.opencv && rows.shrinks > 0 && rows.shrinks > 2*columns.shrinks
 }
 
 // Resize writes columns.Len() x rows.Len() pixels. The picture must hold what the
-// axes' spans say. Memory between the passes is lent by pool.
+// axes' spans say. Both axes are OpenCVLinear's or none is. Memory between the passes is lent by pool.
 func Resize(img *pixels.Image, columns, rows *Axis, rowsFirst bool, target Canvas, pool *pixels.Pool) {
 	if columns.Len() == 0 || rows.Len() == 0 {
 		return
 	}
 	w := newWork(img, columns, rows, rowsFirst, target, pool)
+	if columns.opencv {
+		w.interpolated()
+		return
+	}
 	if !w.vector(best) {
 		w.portable()
 	}

@@ -62,12 +62,10 @@ func weighted(a *Axis, i int, at func(from int) int32) int32 {
 // task is one picture to resize, drawn from a few numbers.
 type task struct {
 	columns, rows Side
-	mirrored      [2]bool
 	rowsFirst     bool
 	seed          uint64
 }
 
-// axes are the task's, mirrored where it says so.
 func (c task) axes(t *testing.T) (columns, rows *Axis) {
 	t.Helper()
 	made := [2]*Axis{}
@@ -75,9 +73,6 @@ func (c task) axes(t *testing.T) (columns, rows *Axis) {
 		a, err := NewAxis(s)
 		if err != nil {
 			t.Fatal(err)
-		}
-		if c.mirrored[i] {
-			a.Mirror()
 		}
 		made[i] = a
 	}
@@ -139,7 +134,7 @@ func check(t *testing.T, c task) {
 // draw is a task out of a source of numbers.
 func draw(r *rand.Rand, largest int) task {
 	side := func() Side {
-		s := Side{In: 1 + r.IntN(largest), Out: 1 + r.IntN(largest), Filter: filters[r.IntN(len(filters))], Aliased: r.IntN(4) == 0}
+		s := Side{In: 1 + r.IntN(largest), Out: 1 + r.IntN(largest), Filter: filters[r.IntN(len(filters))], Aliased: r.IntN(4) == 0, Mirrored: r.IntN(2) == 0}
 		if r.IntN(8) == 0 {
 			s.Out = s.In
 		}
@@ -152,7 +147,6 @@ func draw(r *rand.Rand, largest int) task {
 	}
 	c := task{columns: side(), rows: side(), seed: r.Uint64()}
 	c.rows.Filter = c.columns.Filter
-	c.mirrored = [2]bool{r.IntN(2) == 0, r.IntN(2) == 0}
 	c.rowsFirst = r.IntN(2) == 0
 	return c
 }

@@ -32,7 +32,7 @@ func (d *drawn) spec() transform.Spec {
 		ShrinkOnly: pick(d, false, true),
 		Corner:     pick(d, false, true),
 		Filter: pick(d, resample.Nearest, resample.Box, resample.Bilinear, resample.Hamming, resample.Bicubic, resample.Lanczos,
-			resample.Filter("none")),
+			resample.OpenCVLinear, resample.Filter("none")),
 		Aliased:   pick(d, false, true),
 		Crop:      pick(d, false, true),
 		Padding:   [3]byte{byte(d.upTo(256)), byte(d.upTo(256)), byte(d.upTo(256))},
