@@ -54,6 +54,7 @@ func (m *model) InferTimed(ctx context.Context, req *inference.ModelInferRequest
 	}
 	resp := &inference.ModelInferResponse{}
 	oip.AddOutput(resp, oip.Tensor{Name: m.plan.output, Datatype: m.plan.datatype, Shape: shape, Data: j.out})
+	m.plan.beside.add(req, resp, m.plan.batched, images)
 	return resp, timing, nil
 }
 
@@ -63,7 +64,8 @@ func (m *model) Properties() map[string]string {
 		"resampler":  "pillow " + string(m.plan.filter),
 		"max_bytes":  strconv.FormatInt(m.plan.decode.Limits.Bytes, 10),
 		"max_pixels": strconv.FormatInt(m.plan.decode.Limits.Pixels, 10),
-		"max_side":   strconv.FormatInt(m.plan.decode.Limits.Side, 10),
+		"max_width":  strconv.FormatInt(m.plan.decode.Limits.Width, 10),
+		"max_height": strconv.FormatInt(m.plan.decode.Limits.Height, 10),
 	}
 	for format, decoder := range decode.Decoders() {
 		p[strings.ToLower(string(format))+"_decoder"] = decoder

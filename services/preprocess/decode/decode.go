@@ -101,7 +101,10 @@ func Open(data []byte, opts Options) (h Header, err error) {
 	h.codec, h.opts = *read, opts
 	h.Width, h.Height, h.Memory = read.width, read.height, read.memory
 	h.Orientation, h.BrokenEXIF = max(read.orientation, upright), read.orientation == brokenEXIF
-	return h, opts.Limits.check(c.format, read)
+	if err := opts.Limits.check(c.format, read); err != nil {
+		return h, err
+	}
+	return h, opts.Limits.checkFrames(c.format, data)
 }
 
 // Reductions are by what View.Reduce may divide the picture, beside 1, in rising

@@ -13,6 +13,12 @@ type Limits struct {
 	Pixels int64
 	// Side is the most pixels of a side.
 	Side int64
+	// Width and Height are the most pixels of one side each, as stored. 0 is
+	// whatever Side allows.
+	Width, Height int64
+	// Frames is the most pictures or pages of a file, of which only the first is
+	// ever decoded. 0 is any number, and nothing is counted.
+	Frames int64
 }
 
 // bytesPerPixel bounds the memory of a decode: the 4 bytes of the result and
@@ -33,6 +39,12 @@ func (l Limits) check(format Format, h *header) error {
 	}
 	if w > l.Side || ht > l.Side {
 		return failure.New(failure.TooLarge, "the %s image is %dx%d pixels, a side may have at most %d", format, w, ht, l.Side)
+	}
+	if l.Width > 0 && w > l.Width {
+		return failure.New(failure.TooLarge, "the %s image is %dx%d pixels, it may be at most %d wide", format, w, ht, l.Width)
+	}
+	if l.Height > 0 && ht > l.Height {
+		return failure.New(failure.TooLarge, "the %s image is %dx%d pixels, it may be at most %d high", format, w, ht, l.Height)
 	}
 	if w > l.Pixels/ht {
 		return failure.New(failure.TooLarge, "the %s image is %dx%d pixels, at most %d in all are allowed", format, w, ht, l.Pixels)

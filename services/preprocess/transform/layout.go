@@ -1,46 +1,62 @@
 package transform
 
 import (
-	"encoding/binary"
 	"math"
 
 	"triptych/services/preprocess/pixels"
+	"triptych/shared/oip"
 )
 
-// table holds the bits of the FP32 result for every sample value and color.
-type table [pixels.Samples][256]uint32
+// layout writes RGB pixels as the elements of a result. A sample of red, green or
+// blue goes to its own offset, and from pixel to pixel by step: that covers planes
+// and pixels, any order of channels, and grey, of which three equal samples go to
+// one place.
+type layout struct {
+	offsets [pixels.Samples]int
+	step    int
+	// table holds the bits of the result for every value of a sample: one that is
+	// computed once is as fast as any arithmetic, and exact.
+	halves *[pixels.Samples][256]uint16
+	floats *[pixels.Samples][256]uint32
+	// plain tells that the result is the pixels themselves.
+	plain bool
+}
 
-// newTable computes in float32 after the scale, as torchvision's ToTensor and
-// Normalize do.
-func newTable(n Normalisation) *table {
-	t := &table{}
-	for c := range pixels.Samples {
+func newLayout(s Spec) layout {
+	size := s.Element.size()
+	l := layout{step: s.Colors.Count() * size, plain: s.Element == Uint8 && s.Layout == NHWC && s.Colors == RGB}
+	apart := size
+	if s.Layout == NCHW {
+		l.step, apart = size, s.OutWidth*s.OutHeight*size
+	}
+	for sample := range pixels.Samples {
+		l.offsets[sample] = s.Colors.place(sample) * apart
+	}
+	switch s.Element {
+	case Float16:
+		l.halves = new([pixels.Samples][256]uint16)
+	case Float32:
+		l.floats = new([pixels.Samples][256]uint32)
+	default:
+		return l
+	}
+	l.fill(s)
+	return l
+}
+
+// fill computes in float32 after the scale, as torchvision's ToTensor and
+// Normalize do. FP16 is that result, rounded half to even.
+func (l *layout) fill(s Spec) {
+	for sample := range pixels.Samples {
+		channel := s.Colors.place(sample)
+		mean, std := float32(s.Normalise.Mean[channel]), float32(s.Normalise.Std[channel])
 		for v := range 256 {
-			scaled := float32(float64(v) * n.Scale)
-			t[c][v] = math.Float32bits((scaled - float32(n.Mean[c])) / float32(n.Std[c]))
-		}
-	}
-	return t
-}
-
-func (t *table) write(rgb, out []byte, layout Layout) {
-	step, plane := pixels.Samples, 1
-	if layout == NCHW {
-		step, plane = 1, len(rgb)/pixels.Samples
-	}
-	for i, v := range rgb {
-		c := i % pixels.Samples
-		binary.LittleEndian.PutUint32(out[4*(i/pixels.Samples*step+c*plane):], t[c][v])
-	}
-}
-
-// writePlanes turns pixels into three planes.
-func writePlanes(rgb, out []byte) {
-	plane := len(rgb) / pixels.Samples
-	for c := range pixels.Samples {
-		target := out[c*plane:][:plane]
-		for i := range target {
-			target[i] = rgb[pixels.Samples*i+c]
+			result := (float32(float64(v)*s.Normalise.Scale) - mean) / std
+			if l.halves != nil {
+				l.halves[sample][v] = oip.ToHalf(result)
+			} else {
+				l.floats[sample][v] = math.Float32bits(result)
+			}
 		}
 	}
 }

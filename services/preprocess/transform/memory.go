@@ -12,5 +12,9 @@ import (
 func (p *Plan) Memory(stored image.Point) int64 {
 	width, height := int64(p.transform.spec.OutWidth), int64(p.transform.spec.OutHeight)
 	between := max(int64(stored.X)*height, int64(stored.Y)*width)
-	return pixels.Samples * (between + 2*width*height)
+	grey := int64(0)
+	if p.transform.spec.Colors == Grey {
+		grey = int64(stored.X) * int64(stored.Y)
+	}
+	return pixels.Samples * (between + 2*width*height + grey)
 }

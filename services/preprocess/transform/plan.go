@@ -58,24 +58,20 @@ func (p *Plan) Reduction(offered []int) int {
 // Read says which part of the picture is needed, of which stored is the size as it
 // will be decoded: reduced, if it is. Apply works on that picture.
 func (p *Plan) Read(stored image.Point) (region image.Rectangle, err error) {
-	from, filter := p.turn.point(stored), p.transform.spec.Filter
-	p.columns, err = resample.NewAxis(resample.Side{
-		In: from.X, Out: p.geometry.width, From: p.shown.Min.X, To: p.shown.Max.X, Filter: filter,
+	from, filter, aliased := p.turn.point(stored), p.transform.spec.Filter, p.transform.spec.Aliased
+	p.columns, err = p.transform.axes.Axis(resample.Side{
+		In: from.X, Out: p.geometry.width, From: p.shown.Min.X, To: p.shown.Max.X, Filter: filter, Aliased: aliased,
+		Mirrored: p.turn.mirrorsColumns,
 	})
 	if err != nil {
 		return region, err
 	}
-	p.rows, err = resample.NewAxis(resample.Side{
-		In: from.Y, Out: p.geometry.height, From: p.shown.Min.Y, To: p.shown.Max.Y, Filter: filter,
+	p.rows, err = p.transform.axes.Axis(resample.Side{
+		In: from.Y, Out: p.geometry.height, From: p.shown.Min.Y, To: p.shown.Max.Y, Filter: filter, Aliased: aliased,
+		Mirrored: p.turn.mirrorsRows,
 	})
 	if err != nil {
 		return region, err
-	}
-	if p.turn.mirrorsColumns {
-		p.columns.Mirror()
-	}
-	if p.turn.mirrorsRows {
-		p.rows.Mirror()
 	}
 	region.Min.X, region.Max.X = p.columns.Span()
 	region.Min.Y, region.Max.Y = p.rows.Span()
@@ -84,23 +80,27 @@ func (p *Plan) Read(stored image.Point) (region image.Rectangle, err error) {
 
 // Apply writes the result into out, which has Transform.Bytes() bytes. The picture
 // has the size that Read was told, and holds at least the region that Read named.
+// Its pixels are gone afterwards, unless they are shared memory.
 func (p *Plan) Apply(img *pixels.Image, pool *pixels.Pool, out []byte) error {
 	t := p.transform
 	if len(out) != t.Bytes() {
 		return failure.New(failure.Internal, "the result has %d bytes, there is room for %d", t.Bytes(), len(out))
 	}
-	if t.table == nil && t.spec.Layout == NHWC {
+	if t.spec.Colors == Grey {
+		made := grey(img, pool)
+		if made != img {
+			defer made.Release()
+		}
+		img = made
+	}
+	if t.layout.plain {
 		p.draw(img, pool, out)
 		return nil
 	}
 	rgb, give := pool.Bytes(t.spec.OutWidth * t.spec.OutHeight * pixels.Samples)
 	defer give()
 	p.draw(img, pool, rgb)
-	if t.table != nil {
-		t.table.write(rgb, out, t.spec.Layout)
-	} else {
-		writePlanes(rgb, out)
-	}
+	t.layout.write(rgb, out)
 	return nil
 }
 
@@ -108,7 +108,7 @@ func (p *Plan) Apply(img *pixels.Image, pool *pixels.Pool, out []byte) error {
 func (p *Plan) draw(img *pixels.Image, pool *pixels.Pool, rgb []byte) {
 	w, h := p.transform.spec.OutWidth, p.transform.spec.OutHeight
 	if p.shown.Dx() < w || p.shown.Dy() < h {
-		clear(rgb)
+		pad(rgb, p.transform.padding)
 	}
 	corner := p.shown.Min.Sub(image.Pt(p.geometry.left, p.geometry.top))
 	target := resample.Canvas{Pix: rgb[(corner.Y*w+corner.X)*pixels.Samples:], Stride: w * pixels.Samples}
@@ -123,4 +123,12 @@ func (p *Plan) draw(img *pixels.Image, pool *pixels.Pool, rgb []byte) {
 	lying := resample.Canvas{Pix: pix, Stride: stride}
 	resample.Resize(img, p.rows, p.columns, !rowsFirst, lying, pool)
 	transpose(lying, target, p.shown.Size())
+}
+
+// pad fills pixels with a color.
+func pad(rgb []byte, color [pixels.Samples]byte) {
+	filled := copy(rgb, color[:])
+	for filled < len(rgb) {
+		filled += copy(rgb[filled:], rgb[:filled])
+	}
 }
