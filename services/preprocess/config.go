@@ -45,12 +45,16 @@ func DefaultConfig() Config {
 		Workers:    runtime.GOMAXPROCS(0) + 1,
 		Budget:     384 << 20,
 		Queue:      1024,
-		QueueBytes: 512 << 20,
+		QueueBytes: 384 << 20,
 		MaxBytes:   32 << 20,
 		MaxPixels:  50_000_000,
 		MaxSide:    32_768,
 	}
 }
+
+// Memory is what requests and the work on their images may hold together. Garbage
+// is collected before a process has more.
+func (c *Config) Memory() int64 { return c.Budget + c.QueueBytes }
 
 func (c *Config) admission() admission.Config {
 	return admission.Config{
