@@ -19,7 +19,8 @@ type bmpFile struct {
 	bits          int
 	compression   uint32
 	offset        int64
-	palette       []byte // RGB
+	palette       colorTable
+	unpacked      []byte // a row of indices
 	masks         [4]bmpMask
 }
 

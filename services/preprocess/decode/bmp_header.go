@@ -98,7 +98,7 @@ func (f *bmpFile) readPalette(headerEnd, at int64, entry, colors int) {
 	}
 	stored := f.data[at:]
 	for i := 0; i < min(colors, 1<<f.bits) && len(stored) >= entry; i++ {
-		f.palette = append(f.palette, stored[2], stored[1], stored[0])
+		f.palette.add(stored[2], stored[1], stored[0])
 		stored = stored[entry:]
 	}
 }

@@ -158,7 +158,8 @@ func (r *bmpRuns) put(index byte) error {
 		}
 	}
 	r.at++
-	return r.file.color(index, r.img.Row(r.file.stored(y))[pixels.Samples*x:])
+	copy(r.img.Row(r.file.stored(y))[pixels.Samples*x:], r.file.palette.rgb[index][:])
+	return noColor(r.file.palette.check(index), BMP)
 }
 
 // bytes are the next n bytes of the file.

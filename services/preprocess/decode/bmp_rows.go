@@ -2,7 +2,6 @@ package decode
 
 import (
 	"encoding/binary"
-	"fmt"
 
 	"triptych/services/preprocess/pixels"
 )
@@ -63,23 +62,10 @@ func (f *bmpFile) overBackground(j job, stored, to []byte) {
 }
 
 func (f *bmpFile) paletted(stored []byte, column int, to []byte) error {
-	perByte, mask := 8/f.bits, byte(1<<f.bits-1)
-	for x := column; len(to) >= pixels.Samples; x, to = x+1, to[pixels.Samples:] {
-		index := stored[x/perByte] >> (8 - f.bits*(x%perByte+1)) & mask
-		if err := f.color(index, to); err != nil {
-			return err
-		}
+	indices := stored[min(column, len(stored)):]
+	if f.bits < 8 {
+		indices = widened(f.unpacked[:0], stored, f.bits, column, len(to)/pixels.Samples)
+		f.unpacked = indices
 	}
-	return nil
-}
-
-// color looks an index up. One that the palette does not have is no color at
-// all.
-func (f *bmpFile) color(index byte, to []byte) error {
-	at := pixels.Samples * int(index)
-	if at >= len(f.palette) {
-		return broken(nil, BMP, fmt.Sprintf("corrupt: it has a pixel of color %d, but %d colors", index, len(f.palette)/pixels.Samples))
-	}
-	copy(to[:pixels.Samples], f.palette[at:])
-	return nil
+	return noColor(f.palette.look(indices, 1, to), BMP)
 }

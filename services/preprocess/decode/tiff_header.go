@@ -71,7 +71,7 @@ type tiffPage struct {
 	predictor     uint64
 	apart         bool // each sample in a plane of its own
 	reversed      bool // the first pixel is in the lowest bit
-	palette       []byte
+	palette       colorTable
 
 	tiled                   bool
 	blockWidth, blockHeight int
@@ -165,9 +165,7 @@ func (p *tiffPage) readPalette() error {
 		return broken(nil, TIFF, "corrupt: it has no palette")
 	}
 	for i := range min(n, 1<<p.bits) {
-		for c := range pixels.Samples {
-			p.palette = append(p.palette, byte(stored.at(c*n+i)>>8))
-		}
+		p.palette.add(byte(stored.at(i)>>8), byte(stored.at(n+i)>>8), byte(stored.at(2*n+i)>>8))
 	}
 	return nil
 }

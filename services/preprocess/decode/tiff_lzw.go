@@ -1,6 +1,9 @@
 package decode
 
-import "io"
+import (
+	"encoding/binary"
+	"io"
+)
 
 // lzw unpacks LZW as TIFF has it: codes of 9 to 12 bits, the highest bit first,
 // one bit longer a code early. Files of very old writers have the lowest bit
@@ -13,11 +16,9 @@ type lzw struct {
 	next  int // the code that the next string gets
 	last  int // the code before this one, or -1
 	old   bool
+	early int
 
-	prefix [lzwCodes]uint16
-	suffix [lzwCodes]byte
-	first  [lzwCodes]byte
-	length [lzwCodes]uint16
+	strings [lzwCodes]lzwString
 
 	buffer  [lzwCodes]byte
 	pending []byte // of buffer: what did not fit into the row
@@ -30,10 +31,16 @@ const (
 	lzwFirst = 258
 )
 
+// lzwString is what a code stands for: another string and a byte.
+type lzwString struct {
+	prefix, length uint16
+	suffix, first  byte
+}
+
 func newLZW() *lzw {
 	u := new(lzw)
 	for i := range lzwClear {
-		u.suffix[i], u.first[i], u.length[i] = byte(i), byte(i), 1
+		u.strings[i] = lzwString{length: 1, suffix: byte(i), first: byte(i)}
 	}
 	return u
 }
@@ -41,6 +48,10 @@ func newLZW() *lzw {
 func (u *lzw) begin(packed []byte) error {
 	u.rest, u.bits, u.have, u.pending = packed, 0, 0, nil
 	u.old = len(packed) >= 2 && packed[0] == 0 && packed[1]&1 == 1
+	u.early = 1
+	if u.old {
+		u.early = 0
+	}
 	u.clear()
 	return nil
 }
@@ -51,27 +62,45 @@ func (u *lzw) read(row []byte) error {
 	n := copy(row, u.pending)
 	u.pending, row = u.pending[n:], row[n:]
 	for len(row) > 0 {
-		code, ok := u.code()
+		if u.have < u.width && !u.refill() {
+			return io.ErrUnexpectedEOF
+		}
+		code := u.code()
 		switch {
-		case !ok || code == lzwEnd:
+		case code == lzwEnd:
 			return io.ErrUnexpectedEOF
 		case code == lzwClear:
 			u.clear()
 			continue
+		case u.last >= 0:
+			if code > u.next {
+				return errPacked
+			}
+			u.learn(code)
+		case code > lzwClear:
+			return errPacked
 		}
-		if err := u.learn(code); err != nil {
-			return err
+		u.last = code
+		if code < lzwClear {
+			row[0] = byte(code)
+			row = row[1:]
+			continue
 		}
 		row = row[u.put(code, row):]
 	}
 	return nil
 }
 
-// code reads a code of the present width.
-func (u *lzw) code() (int, bool) {
+// refill reads bytes until there is a code.
+func (u *lzw) refill() bool {
+	if len(u.rest) >= 4 && !u.old {
+		u.bits = u.bits<<32 | uint64(binary.BigEndian.Uint32(u.rest))
+		u.rest, u.have = u.rest[4:], u.have+32
+		return true
+	}
 	for u.have < u.width {
 		if len(u.rest) == 0 {
-			return 0, false
+			return false
 		}
 		if u.old {
 			u.bits |= uint64(u.rest[0]) << u.have
@@ -80,59 +109,49 @@ func (u *lzw) code() (int, bool) {
 		}
 		u.rest, u.have = u.rest[1:], u.have+8
 	}
+	return true
+}
+
+// code takes a code of the present width.
+func (u *lzw) code() int {
 	u.have -= u.width
-	mask := uint64(1)<<u.width - 1
 	if u.old {
-		code := u.bits & mask
+		code := u.bits & (1<<u.width - 1)
 		u.bits >>= u.width
-		return int(code), true
+		return int(code)
 	}
-	return int(u.bits >> u.have & mask), true
+	return int(u.bits >> u.have & (1<<u.width - 1))
 }
 
 // learn makes the string of the last code and the first byte of this one a code
 // of its own.
-func (u *lzw) learn(code int) error {
-	if u.last < 0 {
-		if code >= lzwClear {
-			return errPacked
-		}
-		u.last = code
-		return nil
+func (u *lzw) learn(code int) {
+	if u.next >= lzwCodes {
+		return
 	}
-	if code > u.next {
-		return errPacked
+	last := &u.strings[u.last]
+	suffix := last.first
+	if code < u.next {
+		suffix = u.strings[code].first
 	}
-	if u.next < lzwCodes {
-		from := code
-		if code == u.next {
-			from = u.last
-		}
-		u.prefix[u.next], u.suffix[u.next] = uint16(u.last), u.first[from]
-		u.first[u.next], u.length[u.next] = u.first[u.last], u.length[u.last]+1
-		u.next++
-	}
-	early := 1
-	if u.old {
-		early = 0
-	}
-	if u.next+early >= 1<<u.width && u.width < 12 {
+	u.strings[u.next] = lzwString{prefix: uint16(u.last), length: last.length + 1, suffix: suffix, first: last.first}
+	u.next++
+	if u.next+u.early >= 1<<u.width && u.width < 12 {
 		u.width++
 	}
-	u.last = code
-	return nil
 }
 
 // put writes the string of a code, and keeps what has no room.
 func (u *lzw) put(code int, row []byte) int {
-	n := int(u.length[code])
+	n := int(u.strings[code].length)
 	to := row
 	if n > len(row) {
 		to = u.buffer[:]
 	}
+	at := uint16(code)
 	for i := n - 1; i >= 0; i-- {
-		to[i] = u.suffix[code]
-		code = int(u.prefix[code])
+		s := &u.strings[at%lzwCodes]
+		to[i], at = s.suffix, s.prefix
 	}
 	if n <= len(row) {
 		return n

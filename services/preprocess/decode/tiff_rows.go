@@ -1,10 +1,6 @@
 package decode
 
-import (
-	"fmt"
-
-	"triptych/services/preprocess/pixels"
-)
+import "triptych/services/preprocess/pixels"
 
 // predict undoes the differences to the pixel on the left.
 func (d *tiffDecode) predict(row []byte) {
@@ -54,14 +50,12 @@ func (d *tiffDecode) strand(wanted, column, n int) tiffStrand {
 
 // widen makes a byte of each sample. Greys are spread over the whole range.
 func (d *tiffDecode) widen(plane int, row []byte, column, n int) []byte {
-	perByte, mask, scale := 8/d.bits, byte(1<<d.bits-1), byte(1)
+	to := widened(d.wide[plane].of(d.job.pool, n)[:0], row, d.bits, column, n)
 	if d.photometric != tiffPalette {
-		scale = 0xff / mask
-	}
-	to := d.wide[plane].of(d.job.pool, n)
-	for i := range to {
-		x := column + i
-		to[i] = row[x/perByte] >> (8 - d.bits*(x%perByte+1)) & mask * scale
+		scale := 0xff / byte(1<<d.bits-1)
+		for i := range to {
+			to[i] *= scale
+		}
 	}
 	return to
 }
@@ -84,8 +78,9 @@ func (d *tiffDecode) convert(column int, to []byte) error {
 	case tiffCMYK:
 		d.inks(column, to)
 	case tiffPalette:
-		if err := d.look(d.strand(0, column, n), to); err != nil {
-			return err
+		indices := d.strand(0, column, n)
+		if err := d.palette.look(indices.row, indices.step, to); err != nil {
+			return noColor(err, TIFF)
 		}
 	default:
 		d.grey(d.strand(0, column, n), to)
@@ -105,19 +100,6 @@ func (d *tiffDecode) grey(s tiffStrand, to []byte) {
 		v := s.row[at] ^ inverted
 		to[i], to[i+1], to[i+2] = v, v, v
 	}
-}
-
-// look looks the colors up. An index that the palette does not have is no color
-// at all.
-func (d *tiffDecode) look(s tiffStrand, to []byte) error {
-	for i, at := 0, 0; i+2 < len(to); i, at = i+pixels.Samples, at+s.step {
-		from := pixels.Samples * int(s.row[at])
-		if from >= len(d.palette) {
-			return broken(nil, TIFF, fmt.Sprintf("corrupt: it has a pixel of color %d, but %d colors", s.row[at], len(d.palette)/pixels.Samples))
-		}
-		copy(to[i:i+pixels.Samples], d.palette[from:])
-	}
-	return nil
 }
 
 // inks turns CMYK into RGB as Pillow does.
