@@ -5,6 +5,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"triptych/services/preprocess/decode"
 	"triptych/services/preprocess/pixels"
 	"triptych/shared/modelserver"
 	"triptych/shared/telemetry"
@@ -21,6 +22,8 @@ type Backend struct {
 	metrics *metrics
 	workers *workers
 	pool    pixels.Pool
+	// profiles are for the models that want sRGB.
+	profiles *decode.Profiles
 }
 
 var _ modelserver.Backend = (*Backend)(nil)
@@ -35,8 +38,13 @@ func NewBackend(cfg Config, tel *telemetry.Telemetry) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
+	profiles, err := newProfiles(tel.Registry)
+	if err != nil {
+		return nil, err
+	}
 	return &Backend{
-		cfg: cfg, tracer: tel.Tracer, metrics: m, workers: newWorkers(cfg.Workers, cfg.Queue),
+		profiles: profiles,
+		cfg:      cfg, tracer: tel.Tracer, metrics: m, workers: newWorkers(cfg.Workers, cfg.Queue),
 	}, nil
 }
 
@@ -49,6 +57,9 @@ func (b *Backend) Load(_ context.Context, spec modelserver.Spec) (modelserver.Mo
 	p, err := readPlan(spec.Config, b.cfg)
 	if err != nil {
 		return nil, err
+	}
+	if p.srgb {
+		p.decode.Profiles = b.profiles
 	}
 	return &model{backend: b, plan: p}, nil
 }

@@ -23,7 +23,9 @@ type plan struct {
 	batched bool
 	decode  decode.Options
 	// upright turns images as EXIF says.
-	upright   bool
+	upright bool
+	// srgb turns colors into sRGB by the profile that a file holds.
+	srgb      bool
 	transform *transform.Transform
 	filter    resample.Filter
 }
@@ -50,6 +52,9 @@ func readPlan(cfg *inference.ModelConfig, limits Config) (*plan, error) {
 		Side:   params.Int("max_side", limits.MaxSide, 1, limits.MaxSide),
 	}
 	p.upright = params.Word("orientation", "exif", "ignore") == "exif"
+	if p.srgb = params.Word("color_profile", "ignore", "srgb") == "srgb"; p.srgb && !decode.ColorProfiles {
+		params.Fail("color_profile", "is %q, but this build has no Little CMS, which that takes", "srgb")
+	}
 	spec := readSpec(params, out)
 	if err := params.Err(); err != nil {
 		return nil, err
