@@ -15,7 +15,7 @@ func TestGIFDecodesToPillowsPixels(t *testing.T) {
 		t.Run(want.File, func(t *testing.T) {
 			checkGolden(t, folder("gif", want.File), want)
 			if want.SHA256 != "" {
-				checkRegions(t, folder("gif", want.File))
+				checkParts(t, folder("gif", want.File))
 			}
 		})
 	}

@@ -81,8 +81,8 @@ func checkGolden(t *testing.T, path string, want golden) {
 	}
 }
 
-// checkRegions decodes parts of a file and holds them against the whole.
-func checkRegions(t *testing.T, path string) {
+// checkParts decodes parts of a file and holds them against the whole.
+func checkParts(t *testing.T, path string) {
 	t.Helper()
 	data := readFile(t, path)
 	for _, background := range []*decode.Color{nil, &goldenBackground} {

@@ -38,7 +38,7 @@ func TestWebPDecodesToPillowsPixels(t *testing.T) {
 func TestWebPRegionsAreThoseOfTheWhole(t *testing.T) {
 	for _, row := range readGolden(t, folder("webp", "golden.json")) {
 		if row.SHA256 != "" {
-			t.Run(row.File, func(t *testing.T) { checkRegions(t, folder("webp", row.File)) })
+			t.Run(row.File, func(t *testing.T) { checkParts(t, folder("webp", row.File)) })
 		}
 	}
 }
