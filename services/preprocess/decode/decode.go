@@ -162,7 +162,7 @@ func unsupported(cause error, format Format, feature string) error {
 // Decoders names what decodes each format in this build.
 func Decoders() map[Format]string {
 	return map[Format]string{
-		JPEG: JPEGDecoder, PNG: PNGDecoder, GIF: "image/gif", WebP: WebPDecoder,
+		JPEG: JPEGDecoder, PNG: PNGDecoder, GIF: "compress/lzw", WebP: WebPDecoder,
 		BMP: BMPDecoder, TIFF: TIFFDecoder,
 	}
 }

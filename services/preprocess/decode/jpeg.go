@@ -36,6 +36,7 @@ const (
 	markerSOS  = 0xda
 	markerAPP0 = 0xe0
 	markerAPP1 = 0xe1
+	markerAPP2 = 0xe2
 )
 
 // isSOF tells whether a marker begins a frame, of whatever kind.

@@ -82,7 +82,7 @@ func pngFailure(err error) error {
 type pngRows struct {
 	f      *pngFile
 	source *pngSource
-	packed *inflater
+	packed *zlibStream
 	region image.Rectangle
 	unpack pngUnpack
 	// complete tells that the last pass has been read to its end.
@@ -90,7 +90,7 @@ type pngRows struct {
 }
 
 func (r *pngRows) read(j job, out *pixels.Image) error {
-	packed, err := inflate(r.source)
+	packed, err := openZlib(r.source)
 	if err != nil {
 		return err
 	}

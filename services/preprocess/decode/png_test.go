@@ -36,8 +36,8 @@ func TestPNGSuiteDecodesToPillowsPixels(t *testing.T) {
 	}
 }
 
-// patched is an 8x8 picture of RGB, changed.
-func patched(tb testing.TB, rows int, change func(file []byte) []byte) []byte {
+// brokenPNG is an 8x8 picture of RGB, changed.
+func brokenPNG(tb testing.TB, rows int, change func(file []byte) []byte) []byte {
 	tb.Helper()
 	return change(pngOf(8, 8, 8, 2, 0, deflated(tb, rows*(1+8*3))))
 }
@@ -50,11 +50,11 @@ func TestBrokenPNG(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"rows missing":         {patched(t, 7, same), "truncated"},
-		"cut in its pixels":    {patched(t, 8, func(f []byte) []byte { return f[:idat+8+4] }), "truncated"},
-		"without pixels":       {patched(t, 8, func(f []byte) []byte { return f[:idat] }), "truncated"},
-		"checksum of pixels":   {patched(t, 8, func(f []byte) []byte { f[len(f)-1]++; return f }), "corrupt"},
-		"checksum of header":   {patched(t, 8, func(f []byte) []byte { f[idat-1]++; return f }), "corrupt"},
+		"rows missing":         {brokenPNG(t, 7, same), "truncated"},
+		"cut in its pixels":    {brokenPNG(t, 8, func(f []byte) []byte { return f[:idat+8+4] }), "truncated"},
+		"without pixels":       {brokenPNG(t, 8, func(f []byte) []byte { return f[:idat] }), "truncated"},
+		"checksum of pixels":   {brokenPNG(t, 8, func(f []byte) []byte { f[len(f)-1]++; return f }), "corrupt"},
+		"checksum of header":   {brokenPNG(t, 8, func(f []byte) []byte { f[idat-1]++; return f }), "corrupt"},
 		"not deflate":          {pngOf(8, 8, 8, 2, 0, []byte("abcdefghijk")), "corrupt"},
 		"unknown filter":       {pngOf(1, 1, 8, 0, 0, zlibOf(t, []byte{5, 0})), "corrupt"},
 		"7 bits":               {pngOf(8, 8, 7, 2, 0, zlibOf(t, make([]byte, 200))), "corrupt"},

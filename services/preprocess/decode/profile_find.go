@@ -57,7 +57,7 @@ func pngProfile(chunk []byte) (profile []byte, ok bool) {
 	if name < 0 || len(chunk) < name+2 || chunk[name+1] != 0 {
 		return nil, false
 	}
-	packed, err := inflate(&packet{chunk[name+2:]})
+	packed, err := openZlib(&packet{chunk[name+2:]})
 	if err != nil {
 		return nil, false
 	}
@@ -80,12 +80,12 @@ func jpegProfile(data []byte) (profile []byte, ok bool) {
 	var parts [256][]byte
 	count, found, size := 0, 0, 0
 	for at := 2; ; {
-		marker, segment, next := jpegSegment(data, at)
-		if marker == 0 || marker == 0xda || marker == 0xd9 {
+		marker, segment, next, err := nextSegment(data, at)
+		if err != nil || marker == markerSOS || marker == markerEOI {
 			break
 		}
 		at = next
-		if marker != 0xe2 || !bytes.HasPrefix(segment, []byte(head)) || len(segment) < len(head)+2 {
+		if marker != markerAPP2 || !bytes.HasPrefix(segment, []byte(head)) || len(segment) < len(head)+2 {
 			continue
 		}
 		number, of := int(segment[len(head)]), int(segment[len(head)+1])
@@ -103,47 +103,13 @@ func jpegProfile(data []byte) (profile []byte, ok bool) {
 	return bytes.Join(parts[:], nil), true
 }
 
-// jpegSegment reads the segment at or behind a place. Its marker is 0 at the end.
-func jpegSegment(data []byte, at int) (marker byte, segment []byte, next int) {
-	for at+4 <= len(data) {
-		marker = data[at+1]
-		if data[at] != 0xff || marker == 0xff || marker == 0 || marker == 1 || marker >= 0xd0 && marker <= 0xd8 {
-			at++
-			continue
-		}
-		n := int(binary.BigEndian.Uint16(data[at+2:]))
-		if n < 2 || at+2+n > len(data) {
-			return 0, nil, 0
-		}
-		return marker, data[at+4 : at+2+n], at + 2 + n
-	}
-	return 0, nil, 0
-}
-
 // tiffProfile reads tag 34675 of the first page of a TIFF file.
 func tiffProfile(data []byte) (profile []byte, ok bool) {
-	const tagProfile, entry = 34675, 12
-	if len(data) < 8 {
+	const tagProfile = 34675
+	dir, ok := openIFD(data)
+	if !ok || !dir.has(tagProfile) {
 		return nil, true
 	}
-	var order binary.ByteOrder = binary.LittleEndian
-	if data[0] == 'M' {
-		order = binary.BigEndian
-	}
-	at := int64(order.Uint32(data[4:]))
-	if order.Uint16(data[2:]) != 42 || at+2 > int64(len(data)) {
-		return nil, true
-	}
-	count := int(order.Uint16(data[at:]))
-	for e := data[at+2:]; count > 0 && len(e) >= entry; count, e = count-1, e[entry:] {
-		if order.Uint16(e) != tagProfile {
-			continue
-		}
-		n, from := int64(order.Uint32(e[4:])), int64(order.Uint32(e[8:]))
-		if n > largestProfile || from+n > int64(len(data)) {
-			return nil, false
-		}
-		return data[from : from+n], true
-	}
-	return nil, true
+	profile = dir.field(tagProfile).data
+	return profile, len(profile) > 0 && len(profile) <= largestProfile
 }

@@ -5,10 +5,10 @@ import (
 	"io"
 )
 
-// lzw unpacks LZW as TIFF has it: codes of 9 to 12 bits, the highest bit first,
+// lzwRows unpacks LZW as TIFF has it: codes of 9 to 12 bits, the highest bit first,
 // one bit longer a code early. Files of very old writers have the lowest bit
 // first and no early change; as libtiff, that is told by their first bytes.
-type lzw struct {
+type lzwRows struct {
 	rest  []byte
 	bits  uint64 // what has been read of rest and not used
 	have  uint
@@ -37,15 +37,15 @@ type lzwString struct {
 	suffix, first  byte
 }
 
-func newLZW() *lzw {
-	u := new(lzw)
+func newLZW() *lzwRows {
+	u := new(lzwRows)
 	for i := range lzwClear {
 		u.strings[i] = lzwString{length: 1, suffix: byte(i), first: byte(i)}
 	}
 	return u
 }
 
-func (u *lzw) begin(packed []byte) error {
+func (u *lzwRows) begin(packed []byte) error {
 	u.rest, u.bits, u.have, u.pending = packed, 0, 0, nil
 	u.old = len(packed) >= 2 && packed[0] == 0 && packed[1]&1 == 1
 	u.early = 1
@@ -56,9 +56,9 @@ func (u *lzw) begin(packed []byte) error {
 	return nil
 }
 
-func (u *lzw) clear() { u.width, u.next, u.last = 9, lzwFirst, -1 }
+func (u *lzwRows) clear() { u.width, u.next, u.last = 9, lzwFirst, -1 }
 
-func (u *lzw) read(row []byte) error {
+func (u *lzwRows) read(row []byte) error {
 	n := copy(row, u.pending)
 	u.pending, row = u.pending[n:], row[n:]
 	for len(row) > 0 {
@@ -92,7 +92,7 @@ func (u *lzw) read(row []byte) error {
 }
 
 // refill reads bytes until there is a code.
-func (u *lzw) refill() bool {
+func (u *lzwRows) refill() bool {
 	if len(u.rest) >= 4 && !u.old {
 		u.bits = u.bits<<32 | uint64(binary.BigEndian.Uint32(u.rest))
 		u.rest, u.have = u.rest[4:], u.have+32
@@ -113,7 +113,7 @@ func (u *lzw) refill() bool {
 }
 
 // code takes a code of the present width.
-func (u *lzw) code() int {
+func (u *lzwRows) code() int {
 	u.have -= u.width
 	if u.old {
 		code := u.bits & (1<<u.width - 1)
@@ -125,7 +125,7 @@ func (u *lzw) code() int {
 
 // learn makes the string of the last code and the first byte of this one a code
 // of its own.
-func (u *lzw) learn(code int) {
+func (u *lzwRows) learn(code int) {
 	if u.next >= lzwCodes {
 		return
 	}
@@ -142,7 +142,7 @@ func (u *lzw) learn(code int) {
 }
 
 // put writes the string of a code, and keeps what has no room.
-func (u *lzw) put(code int, row []byte) int {
+func (u *lzwRows) put(code int, row []byte) int {
 	n := int(u.strings[code].length)
 	to := row
 	if n > len(row) {

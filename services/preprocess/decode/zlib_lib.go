@@ -56,8 +56,8 @@ import (
 // PNGDecoder names what decodes PNG in this build: our own code, on top of this.
 const PNGDecoder = "zlib"
 
-// inflater unpacks what zlib packed.
-type inflater struct {
+// zlibStream unpacks what zlib packed.
+type zlibStream struct {
 	z    *C.z_stream
 	from packets
 	left []byte // of the piece at hand
@@ -67,19 +67,19 @@ type inflater struct {
 	inLeft, outLeft C.uint
 }
 
-// inflate unpacks by zlib, twice as fast as Go's own library.
-func inflate(from packets) (*inflater, error) {
+// openZlib unpacks by zlib, twice as fast as Go's own library.
+func openZlib(from packets) (*zlibStream, error) {
 	z := C.triptych_inflate_begin()
 	if z == nil {
 		return nil, failure.New(failure.Internal, "there is not enough memory to decode the image")
 	}
-	return &inflater{z: z, from: from}, nil
+	return &zlibStream{z: z, from: from}, nil
 }
 
 var errDeflate = errors.New("zlib: corrupt data")
 
 // fill unpacks as many bytes as there is room for.
-func (i *inflater) fill(to []byte) error {
+func (i *zlibStream) fill(to []byte) error {
 	for len(to) > 0 {
 		if i.ended {
 			return io.ErrUnexpectedEOF
@@ -94,7 +94,7 @@ func (i *inflater) fill(to []byte) error {
 }
 
 // step unpacks what the piece at hand holds, or the next one.
-func (i *inflater) step(to []byte) (int, error) {
+func (i *zlibStream) step(to []byte) (int, error) {
 	if len(i.left) == 0 {
 		var err error
 		if i.left, err = i.from.next(); err != nil {
@@ -116,7 +116,7 @@ func (i *inflater) step(to []byte) (int, error) {
 
 // finish checks the sum that ends the data. It does not mind that they are cut
 // off there, or that there are more of them.
-func (i *inflater) finish() error {
+func (i *zlibStream) finish() error {
 	var more [1]byte
 	for !i.ended {
 		n, err := i.step(more[:])
@@ -130,4 +130,4 @@ func (i *inflater) finish() error {
 	return nil
 }
 
-func (i *inflater) close() { C.triptych_inflate_end(i.z) }
+func (i *zlibStream) close() { C.triptych_inflate_end(i.z) }

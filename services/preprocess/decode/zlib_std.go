@@ -11,34 +11,34 @@ import (
 // PNGDecoder names what decodes PNG in this build: our own code, on top of this.
 const PNGDecoder = "compress/zlib"
 
-// inflater unpacks what zlib packed.
-type inflater struct{ from io.ReadCloser }
+// zlibStream unpacks what zlib packed.
+type zlibStream struct{ from io.ReadCloser }
 
-// inflate unpacks by Go's own library, for builds without C libraries.
-func inflate(from packets) (*inflater, error) {
+// openZlib unpacks by Go's own library, for builds without C libraries.
+func openZlib(from packets) (*zlibStream, error) {
 	unpacked, err := zlib.NewReader(&bytewise{from: from})
 	if err != nil {
 		return nil, err
 	}
-	return &inflater{unpacked}, nil
+	return &zlibStream{unpacked}, nil
 }
 
 // fill unpacks as many bytes as there is room for.
-func (i *inflater) fill(to []byte) error {
+func (i *zlibStream) fill(to []byte) error {
 	_, err := io.ReadFull(i.from, to)
 	return err
 }
 
 // finish checks the sum that ends the data. It does not mind that they are cut
 // off there, or that there are more of them.
-func (i *inflater) finish() error {
+func (i *zlibStream) finish() error {
 	if _, err := i.from.Read(make([]byte, 1)); errors.Is(err, zlib.ErrChecksum) {
 		return err
 	}
 	return nil
 }
 
-func (i *inflater) close() { _ = i.from.Close() } // it fails as fill did
+func (i *zlibStream) close() { _ = i.from.Close() } // it fails as fill did
 
 // bytewise reads pieces as a stream.
 type bytewise struct {
