@@ -1,5 +1,5 @@
 """Writes the TIFF samples of this module, and what Pillow makes of them. Needs
-Pillow 13 (pip install pillow==13.0.0), and tiffcp (Debian's libtiff-tools) for
+Pillow 13 (pip install pillow==13.0.0) and tiffcp (Debian's libtiff-tools) for
 fax and JPEG data.
 
     python services/preprocess/testdata/make_tiff.py
@@ -23,13 +23,14 @@ NONE, LZW, DEFLATE, PACKBITS, OLD_DEFLATE = 1, 5, 8, 32773, 32946
 CLIPS = "Pillow clips 16-bit grey at 255, we keep the upper byte"
 NEGATIVE = CLIPS + ", and it does not invert where white is zero"
 REFUSES = "Pillow refuses it"
+PLANES = "Pillow forgets the depth, the order of bits and the inversion of planes that are not packed"
 # Where we differ from Pillow, and why. Each has pixels that are made here.
 DIFFERENT = {
     "grey16.tif": CLIPS, "grey16_be.tif": CLIPS, "grey16_lzw_predictor.tif": CLIPS, "grey16_be_deflate_predictor.tif": CLIPS,
     "grey16_negative.tif": NEGATIVE,
     "grey16_alpha.tif": REFUSES, "grey_associated.tif": REFUSES, "grey_negative_alpha.tif": REFUSES,
-    "rgb16_planar.tif": "Pillow takes planes of 16 bits for planes of 8 bits when they are not packed",
-    "palette4_tiled_planar.tif": "Pillow takes tiles of 4 bits for wider ones when there is a plane for each sample",
+    "rgb16_planar.tif": PLANES,
+    "palette4_tiled_planar.tif": PLANES,
     "rgb16_lsb_first.tif": REFUSES, "cmyk_lsb_first.tif": REFUSES, "grey_unknown_negative.tif": REFUSES,
     "grey_alpha_planar.tif": REFUSES, "palette4_lsb_first.tif": REFUSES, "rgb_big_be.tif": REFUSES, "rgbx_planar.tif": REFUSES,
 }
