@@ -80,7 +80,7 @@ func jpegProfile(data []byte) (profile []byte, ok bool) {
 	var parts [256][]byte
 	count, found, size := 0, 0, 0
 	for at := 2; ; {
-		marker, segment, next := nextSegment(data, at)
+		marker, segment, next := iccSegment(data, at)
 		if marker == 0 || marker == 0xda || marker == 0xd9 {
 			break
 		}
@@ -103,8 +103,8 @@ func jpegProfile(data []byte) (profile []byte, ok bool) {
 	return bytes.Join(parts[:], nil), true
 }
 
-// nextSegment reads the segment at or behind a place. Its marker is 0 at the end.
-func nextSegment(data []byte, at int) (marker byte, segment []byte, next int) {
+// iccSegment reads the segment at or behind a place. Its marker is 0 at the end.
+func iccSegment(data []byte, at int) (marker byte, segment []byte, next int) {
 	for at+4 <= len(data) {
 		marker = data[at+1]
 		if data[at] != 0xff || marker == 0xff || marker == 0 || marker == 1 || marker >= 0xd0 && marker <= 0xd8 {
