@@ -17,18 +17,16 @@ import (
 // folder.
 func addSeeds(f *testing.F, format decode.Format, sub string) {
 	f.Helper()
-	files := seeds(f, format)
 	samples, err := filepath.Glob(folder(sub, "*."+sub))
 	if err != nil || len(samples) == 0 {
 		f.Fatalf("no samples in %s: %v", sub, err)
 	}
-	for _, path := range samples {
-		if data := readFile(f, path); len(data) < 16<<10 {
-			files = append(files, data)
+	for i, path := range append(samples, cases(f)...) {
+		data := readFile(f, path)
+		header, _ := decode.Open(data, options()) // of a broken file the format is known too
+		if header.Format == format && len(data) < 16<<10 {
+			f.Add(data, uint64(i))
 		}
-	}
-	for i, data := range files {
-		f.Add(data, uint64(i))
 	}
 }
 
