@@ -82,4 +82,9 @@ func (d *tiffDecode) giveBack() {
 		}
 	}
 	d.rgba.giveBack()
+	for _, u := range d.unpack {
+		if u, ok := u.(*deflated); ok {
+			u.close()
+		}
+	}
 }

@@ -1,8 +1,6 @@
 package decode
 
 import (
-	"bytes"
-	"compress/zlib"
 	"context"
 	"errors"
 	"io"
@@ -34,7 +32,7 @@ func (d *tiffDecode) unpacker() unpacker {
 		const twoDimensional = 1
 		return newFax(d.compression, d.blockWidth, d.dir.first(tagT4Options, 0)&twoDimensional != 0)
 	default:
-		return &deflated{in: watched{ctx: d.job.ctx}}
+		return &deflated{ctx: d.job.ctx}
 	}
 }
 
@@ -109,40 +107,42 @@ func (u *packBits) code() error {
 	return nil
 }
 
-// deflated reads deflate data with a zlib header.
+// deflated reads deflate data with a zlib header. A lot of them may hold no pixel
+// at all, so they come in pieces and end when the context does.
 type deflated struct {
-	in   watched
-	zlib io.ReadCloser
+	ctx    context.Context
+	packed []byte
+	zlib   *zlibStream
 }
 
 func (u *deflated) begin(packed []byte) (err error) {
-	u.in.Reset(packed)
-	if u.zlib == nil {
-		u.zlib, err = zlib.NewReader(&u.in)
-		return err
-	}
-	return u.zlib.(zlib.Resetter).Reset(&u.in, nil)
-}
-
-func (u *deflated) read(row []byte) error {
-	_, err := io.ReadFull(u.zlib, row)
+	u.close()
+	u.packed = packed
+	u.zlib, err = openZlib(u)
 	return err
 }
 
-// watched are bytes that end when the context does: a lot of deflate data may
-// hold no pixel at all.
-type watched struct {
-	bytes.Reader
-	ctx context.Context
+func (u *deflated) read(row []byte) error { return u.zlib.fill(row) }
+
+// next implements packets.
+func (u *deflated) next() ([]byte, error) {
+	const piece = 1 << 14
+	if err := u.ctx.Err(); err != nil {
+		return nil, err
+	}
+	n := min(piece, len(u.packed))
+	if n == 0 {
+		return nil, io.EOF
+	}
+	data := u.packed[:n]
+	u.packed = u.packed[n:]
+	return data, nil
 }
 
-// ReadByte looks at the context from time to time.
-func (w *watched) ReadByte() (byte, error) {
-	const often = 1 << 14
-	if w.Len()%often == 0 {
-		if err := w.ctx.Err(); err != nil {
-			return 0, err
-		}
+// close frees what the C library holds.
+func (u *deflated) close() {
+	if u.zlib != nil {
+		u.zlib.close()
+		u.zlib = nil
 	}
-	return w.Reader.ReadByte()
 }
