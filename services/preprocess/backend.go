@@ -5,6 +5,8 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"triptych/services/preprocess/admission"
+	"triptych/services/preprocess/decode"
 	"triptych/services/preprocess/pixels"
 	"triptych/shared/modelserver"
 	"triptych/shared/telemetry"
@@ -13,14 +15,16 @@ import (
 // Name is what a configuration's `backend` says for this backend.
 const Name = "image"
 
-// Backend makes models that share workers, metrics and a tracer. Safe for
+// Backend makes models that share a queue, metrics and a tracer. Safe for
 // concurrent use.
 type Backend struct {
 	cfg     Config
 	tracer  trace.Tracer
 	metrics *metrics
-	workers *workers
+	queue   *admission.Queue
 	pool    pixels.Pool
+	// profiles are for the models that want sRGB.
+	profiles *decode.Profiles
 }
 
 var _ modelserver.Backend = (*Backend)(nil)
@@ -35,9 +39,15 @@ func NewBackend(cfg Config, tel *telemetry.Telemetry) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Backend{
-		cfg: cfg, tracer: tel.Tracer, metrics: m, workers: newWorkers(cfg.Workers, cfg.Queue),
-	}, nil
+	queue, err := admission.New(cfg.admission(), tel.Registry)
+	if err != nil {
+		return nil, err
+	}
+	profiles, err := newProfiles(tel.Registry)
+	if err != nil {
+		return nil, err
+	}
+	return &Backend{cfg: cfg, tracer: tel.Tracer, metrics: m, queue: queue, profiles: profiles}, nil
 }
 
 // Name is "image".
@@ -49,6 +59,9 @@ func (b *Backend) Load(_ context.Context, spec modelserver.Spec) (modelserver.Mo
 	p, err := readPlan(spec.Config, b.cfg)
 	if err != nil {
 		return nil, err
+	}
+	if p.srgb {
+		p.decode.Profiles = b.profiles
 	}
 	return &model{backend: b, plan: p}, nil
 }

@@ -52,7 +52,7 @@ func readBeside(params *modelconfig.Parameters, cfg *inference.ModelConfig) besi
 }
 
 // add puts the outputs that are asked for into an answer.
-func (b beside) add(req *inference.ModelInferRequest, resp *inference.ModelInferResponse, batched bool, places []transform.Placement) {
+func (b beside) add(req *inference.ModelInferRequest, resp *inference.ModelInferResponse, batched bool, images []source) {
 	for _, o := range []struct {
 		name, datatype string
 		values         func(transform.Placement) []uint32
@@ -65,14 +65,14 @@ func (b beside) add(req *inference.ModelInferRequest, resp *inference.ModelInfer
 			continue
 		}
 		var data []byte
-		for _, place := range places {
-			for _, v := range o.values(place) {
+		for i := range images {
+			for _, v := range o.values(images[i].plan.Placement()) {
 				data = binary.LittleEndian.AppendUint32(data, v)
 			}
 		}
-		shape := []int64{int64(len(data) / 4 / len(places))}
+		shape := []int64{int64(len(data) / 4 / len(images))}
 		if batched {
-			shape = []int64{int64(len(places)), shape[0]}
+			shape = []int64{int64(len(images)), shape[0]}
 		}
 		oip.AddOutput(resp, oip.Tensor{Name: o.name, Datatype: o.datatype, Shape: shape, Data: data})
 	}

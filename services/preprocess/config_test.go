@@ -19,11 +19,14 @@ func TestFlags(t *testing.T) {
 	config := preprocess.DefaultConfig()
 	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	config.RegisterFlags(fs)
-	err := fs.Parse([]string{"--image-workers=3", "--image-queue=4", "--image-max-bytes=5", "--image-max-pixels=6", "--image-max-side=7"})
+	err := fs.Parse([]string{
+		"--image-workers=3", "--image-queue=4", "--image-max-bytes=5", "--image-max-pixels=6", "--image-max-side=7",
+		"--image-budget-bytes=8", "--image-queue-bytes=9",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := preprocess.Config{Workers: 3, Queue: 4, MaxBytes: 5, MaxPixels: 6, MaxSide: 7}
+	want := preprocess.Config{Workers: 3, Queue: 4, MaxBytes: 5, MaxPixels: 6, MaxSide: 7, Budget: 8, QueueBytes: 9}
 	if diff := cmp.Diff(want, config); diff != "" {
 		t.Error(diff)
 	}
@@ -35,11 +38,13 @@ func TestConfigNamesTheFlag(t *testing.T) {
 		t.Errorf("defaults: %v", err)
 	}
 	for flag, change := range map[string]func(*preprocess.Config){
-		"--image-workers":    func(c *preprocess.Config) { c.Workers = 0 },
-		"--image-queue":      func(c *preprocess.Config) { c.Queue = -1 },
-		"--image-max-bytes":  func(c *preprocess.Config) { c.MaxBytes = 0 },
-		"--image-max-pixels": func(c *preprocess.Config) { c.MaxPixels = 1 << 40 },
-		"--image-max-side":   func(c *preprocess.Config) { c.MaxSide = 0 },
+		"--image-workers":      func(c *preprocess.Config) { c.Workers = 0 },
+		"--image-queue":        func(c *preprocess.Config) { c.Queue = -1 },
+		"--image-budget-bytes": func(c *preprocess.Config) { c.Budget = 1000 },
+		"--image-queue-bytes":  func(c *preprocess.Config) { c.QueueBytes = -1 },
+		"--image-max-bytes":    func(c *preprocess.Config) { c.MaxBytes = 0 },
+		"--image-max-pixels":   func(c *preprocess.Config) { c.MaxPixels = 1 << 40 },
+		"--image-max-side":     func(c *preprocess.Config) { c.MaxSide = 0 },
 	} {
 		t.Run(flag, func(t *testing.T) {
 			config := preprocess.DefaultConfig()
@@ -95,16 +100,57 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 			[]func(*inference.ModelConfig){set("layout", "NCHW")},
 			`parameter "layout": is NCHW, whose dims in RGB are [3,height,width] with sides up to 16384, but output "image" has dims [224,224,3]`,
 		},
-		"mean with UINT8":  {sample, []func(*inference.ModelConfig){set("mean", "0,0,0")}, `parameter "mean": needs an FP32 or FP16 output, but output "image" is UINT8`},
-		"scale with UINT8": {sample, []func(*inference.ModelConfig){set("scale", "1")}, `parameter "scale": needs an FP32 or FP16 output`},
-		"mean alone":       {float32s, []func(*inference.ModelConfig){unset("std")}, `parameter "std": is missing, mean is given`},
-		"std alone":        {float32s, []func(*inference.ModelConfig){unset("mean")}, `parameter "mean": is missing, std is given`},
-		"mean of two":      {float32s, []func(*inference.ModelConfig){set("mean", "1,2")}, `parameter "mean": has 2 numbers, must have 3`},
-		"std zero":         {float32s, []func(*inference.ModelConfig){set("std", "1,0,1")}, `parameter "std": has a zero`},
-		"scale":            {float32s, []func(*inference.ModelConfig){set("scale", "NaN")}, `parameter "scale": has "NaN"`},
-		"more bytes":       {sample, []func(*inference.ModelConfig){set("max_bytes", "99999999999")}, `parameter "max_bytes": is "99999999999", must be a whole number from 1 to 33554432`},
-		"no pixels":        {sample, []func(*inference.ModelConfig){set("max_pixels", "0")}, `parameter "max_pixels": is "0"`},
-		"side":             {sample, []func(*inference.ModelConfig){set("max_side", "x")}, `parameter "max_side": is "x"`},
+		"mean with UINT8":           {sample, []func(*inference.ModelConfig){set("mean", "0,0,0")}, `parameter "mean": needs an FP32 or FP16 output, but output "image" is UINT8`},
+		"scale with UINT8":          {sample, []func(*inference.ModelConfig){set("scale", "1")}, `parameter "scale": needs an FP32 or FP16 output`},
+		"mean alone":                {float32s, []func(*inference.ModelConfig){unset("std")}, `parameter "std": is missing, mean is given`},
+		"std alone":                 {float32s, []func(*inference.ModelConfig){unset("mean")}, `parameter "mean": is missing, std is given`},
+		"mean of two":               {float32s, []func(*inference.ModelConfig){set("mean", "1,2")}, `parameter "mean": has 2 numbers, must have 3`},
+		"std zero":                  {float32s, []func(*inference.ModelConfig){set("std", "1,0,1")}, `parameter "std": has a zero`},
+		"scale":                     {float32s, []func(*inference.ModelConfig){set("scale", "NaN")}, `parameter "scale": has "NaN"`},
+		"more bytes":                {sample, []func(*inference.ModelConfig){set("max_bytes", "99999999999")}, `parameter "max_bytes": is "99999999999", must be a whole number from 1 to 33554432`},
+		"no pixels":                 {sample, []func(*inference.ModelConfig){set("max_pixels", "0")}, `parameter "max_pixels": is "0"`},
+		"side":                      {sample, []func(*inference.ModelConfig){set("max_side", "x")}, `parameter "max_side": is "x"`},
+		"upscale without longest":   {sample, []func(*inference.ModelConfig){set("upscale", "false")}, `parameter "upscale": is given, but resize is "shortest", not "longest"`},
+		"pad without longest":       {sample, []func(*inference.ModelConfig){set("pad", "corner")}, `parameter "pad": is given, but resize is "shortest"`},
+		"pad":                       {sample, []func(*inference.ModelConfig){set("resize", "longest"), set("crop", "none"), unset("size"), set("pad", "left")}, `parameter "pad": is "left"`},
+		"upscale":                   {sample, []func(*inference.ModelConfig){set("resize", "longest"), set("crop", "none"), unset("size"), set("upscale", "no")}, `parameter "upscale": is "no"`},
+		"pad_value without padding": {sample, []func(*inference.ModelConfig){set("pad_value", "0")}, `parameter "pad_value": is given, but no image is ever padded`},
+		"pad_value for no crop":     {sample, []func(*inference.ModelConfig){set("crop", "none"), set("pad_value", "0")}, `parameter "pad_value": is given, but no image is ever padded`},
+		"pad_value too large":       {sample, []func(*inference.ModelConfig){set("size", "100"), set("pad_value", "0,0,256")}, `parameter "pad_value": has 256, must be whole numbers from 0 to 255`},
+		"pad_value of two":          {sample, []func(*inference.ModelConfig){set("size", "100"), set("pad_value", "0,0")}, `parameter "pad_value": has 2 numbers, must have 3`},
+		"pad_value broken":          {sample, []func(*inference.ModelConfig){set("size", "100"), set("pad_value", "0.5")}, `parameter "pad_value": has 0.5`},
+		"longest cropped":           {sample, []func(*inference.ModelConfig){set("resize", "longest"), unset("size")}, `parameter "crop": is "center", but resize "longest" leaves nothing to crop`},
+		"longest unlike dims": {
+			sample,
+			[]func(*inference.ModelConfig){set("resize", "longest"), set("crop", "none")},
+			`parameter "size": makes images of 256x256 (width x height), but output "image" has dims [224,224,3]`,
+		},
+		"antialias":              {sample, []func(*inference.ModelConfig){set("antialias", "on")}, `parameter "antialias": is "on", must be true or false`},
+		"antialias of nearest":   {sample, []func(*inference.ModelConfig){set("filter", "nearest"), set("antialias", "true")}, `parameter "antialias": is true, but filter "nearest" has none`},
+		"antialias of OpenCV":    {sample, []func(*inference.ModelConfig){set("filter", "opencv_linear"), set("antialias", "true")}, `parameter "antialias": is true, but filter "opencv_linear" has none`},
+		"colors":                 {sample, []func(*inference.ModelConfig){set("colors", "GRAY")}, `parameter "colors": is "GRAY", must be one of RGB, BGR, GREY`},
+		"grey unlike dims":       {sample, []func(*inference.ModelConfig){set("colors", "GREY")}, `parameter "layout": is NHWC, whose dims in GREY are [height,width,1]`},
+		"background word":        {sample, []func(*inference.ModelConfig){set("background", "white")}, `parameter "background": has "white"`},
+		"background short":       {sample, []func(*inference.ModelConfig){set("background", "#fff")}, `parameter "background": is "#fff", must be "r,g,b" or "#rrggbb"`},
+		"background long":        {sample, []func(*inference.ModelConfig){set("background", "#ffffffff")}, `parameter "background": is "#ffffffff"`},
+		"background no digits":   {sample, []func(*inference.ModelConfig){set("background", "#gggggg")}, `parameter "background": is "#gggggg"`},
+		"background above 255":   {sample, []func(*inference.ModelConfig){set("background", "1,2,300")}, `parameter "background": has 300`},
+		"decode":                 {sample, []func(*inference.ModelConfig){set("decode", "fast")}, `parameter "decode": is "fast", must be one of exact, scaled`},
+		"width":                  {sample, []func(*inference.ModelConfig){set("max_width", "40000")}, `parameter "max_width": is "40000", must be a whole number from 1 to 32768`},
+		"height above the side":  {sample, []func(*inference.ModelConfig){set("max_side", "100"), set("max_height", "101")}, `parameter "max_height": is "101", must be a whole number from 1 to 100`},
+		"frames":                 {sample, []func(*inference.ModelConfig){set("max_frames", "-1")}, `parameter "max_frames": is "-1"`},
+		"scale of nothing":       {sample, []func(*inference.ModelConfig){set("scale_output", "scale")}, `parameter "scale_output": is "scale", must be an output of the model that is named once`},
+		"size_output of a kind":  {sample, []func(*inference.ModelConfig){set("size_output", "image")}, `parameter "size_output": is "image", which must be INT32 [2], but is UINT8 [224,224,3]`},
+		"one output for both":    {func(tb testing.TB) *inference.ModelConfig { return detector(tb, letterbox) }, []func(*inference.ModelConfig){set("padding_output", "size")}, `parameter "padding_output": is "size", must be an output of the model that is named once`},
+		"output without its key": {func(tb testing.TB) *inference.ModelConfig { return detector(tb, letterbox) }, []func(*inference.ModelConfig){unset("size_output")}, "it has 2 outputs, the image backend has 1 beside those"},
+		"std near zero":          {float32s, []func(*inference.ModelConfig){set("std", "1e-60")}, `parameter "std": has a zero`},
+		"pixels of four": {
+			sample,
+			[]func(*inference.ModelConfig){func(c *inference.ModelConfig) {
+				c.Input[0].DataType, c.Input[0].Dims = inference.DataType_TYPE_UINT8, []int64{-1, -1, 4}
+			}},
+			`input "IMAGE" is UINT8 [-1,-1,4], the image backend wants BYTES [1] (TYPE_STRING) for files or UINT8 [-1,-1,3] for pixels`,
+		},
 		"two inputs": {
 			sample,
 			[]func(*inference.ModelConfig){func(c *inference.ModelConfig) { c.Input = append(c.Input, c.Input[0]) }},
@@ -169,7 +215,16 @@ func TestConfigurationsThatAreTaken(t *testing.T) {
 		"lower limits":      {set("max_bytes", "1000000"), set("max_pixels", "1000000"), set("max_side", "2000")},
 		"orientation":       {set("orientation", "ignore")},
 		"planes":            {set("layout", "NCHW"), func(c *inference.ModelConfig) { c.Output[0].Dims = []int64{3, 224, 224} }},
-		"smaller than crop": {set("size", "100")},
+		"smaller than crop": {set("size", "100"), set("pad_value", "1,2,3")},
+		"longest":           {set("resize", "longest"), set("crop", "none"), unset("size"), set("pad_value", "114"), set("pad", "corner"), set("upscale", "false")},
+		"longest with size": {set("resize", "longest"), unset("crop"), set("size", "224,224")},
+		"exact by dims":     {set("resize", "exact"), set("crop", "none"), unset("size")},
+		"aliased":           {set("antialias", "false")},
+		"BGR":               {set("colors", "BGR")},
+		"background":        {set("background", "#FFeedd")},
+		"background, three": {set("background", "255, 255, 255")},
+		"scaled":            {set("decode", "scaled")},
+		"sides":             {set("max_side", "2000"), set("max_width", "1000"), set("max_height", "900"), set("max_frames", "1")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := sample(t)
@@ -185,7 +240,7 @@ func TestConfigurationsThatAreTaken(t *testing.T) {
 }
 
 func TestModelsLimitsHold(t *testing.T) {
-	for key, want := range map[string]string{"max_bytes": "at most 100", "max_pixels": "at most 100 in all", "max_side": "a side may have at most 100"} {
+	for key, want := range map[string]string{"max_width": "at most 100 wide", "max_height": "at most 100 high", "max_bytes": "at most 100", "max_pixels": "at most 100 in all", "max_side": "a side may have at most 100"} {
 		t.Run(key, func(t *testing.T) {
 			cfg := sample(t)
 			set(key, "100")(cfg)
@@ -194,5 +249,27 @@ func TestModelsLimitsHold(t *testing.T) {
 				t.Errorf("got %v, want too large with %q", err, want)
 			}
 		})
+	}
+}
+
+func TestModelsLimitOfFrames(t *testing.T) {
+	cfg := sample(t)
+	set("max_frames", "1")(cfg)
+	m := load(t, cfg, telemetry.Discard())
+	infer(t, m, request(image(t, "cat.gif")))
+	_, err := m.Infer(context.Background(), request(caseImage(t, "anim.webp")))
+	if failure.KindOf(err) != failure.TooLarge || !strings.Contains(failure.Message(err), "more frames than the 1 that are allowed") {
+		t.Errorf("got %v, want too large by its frames", err)
+	}
+}
+
+// Transparent pixels lie over the background that is configured (PRE-06).
+func TestBackground(t *testing.T) {
+	cfg := sample(t)
+	infer(t, load(t, cfg, telemetry.Discard()), request(caseImage(t, "transparent_red.png")))
+	set("background", "#0a141e")(cfg)
+	out := infer(t, load(t, cfg, telemetry.Discard()), request(caseImage(t, "transparent_red.png")))
+	if diff := cmp.Diff([]byte{10, 20, 30}, out.Data[3*224*112:][:3]); diff != "" {
+		t.Error(diff)
 	}
 }

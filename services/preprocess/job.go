@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"triptych/services/preprocess/transform"
 	"triptych/shared/failure"
 	"triptych/shared/modelserver"
 )
@@ -15,27 +14,38 @@ import (
 type job struct {
 	model  *model
 	images []source
+	bytes  int64 // of all images
 	wait   sync.Once
-	make   sync.Once
+	make   sync.Mutex
 	out    []byte // nil until the first image is laid out
-	places []transform.Placement
 }
 
-// begin queues a request. It is busy when too many wait.
+// begin queues a request. It is busy when too many wait or hold too much.
 func (m *model) begin(images []source) (*job, error) {
-	if err := m.backend.workers.enter(); err != nil {
+	j := &job{model: m, images: images}
+	for i := range images {
+		j.bytes += int64(len(images[i].data))
+	}
+	if err := m.backend.queue.Enter(j.bytes); err != nil {
 		return nil, err
 	}
 	m.pending.Add(1)
-	return &job{model: m, images: images}, nil
+	return j, nil
 }
 
-// started ends the wait of the request, at its first worker or when it gave up.
+// started ends the wait of the request, when its first image is let in or when it
+// gives up.
 func (j *job) started() {
 	j.wait.Do(func() {
-		j.model.backend.workers.leave()
+		j.model.backend.queue.Started()
 		j.model.pending.Add(-1)
 	})
+}
+
+// end gives back what begin took.
+func (j *job) end() {
+	j.started()
+	j.model.backend.queue.Leave(j.bytes)
 }
 
 // part is the memory of one image's result. It is made when the first image is
@@ -43,10 +53,11 @@ func (j *job) started() {
 // is broken, hold none beside their own.
 func (j *job) part(index int) []byte {
 	size := j.model.plan.transform.Bytes()
-	j.make.Do(func() {
+	j.make.Lock()
+	defer j.make.Unlock()
+	if j.out == nil {
 		j.out = make([]byte, len(j.images)*size)
-		j.places = make([]transform.Placement, len(j.images))
-	})
+	}
 	return j.out[index*size : (index+1)*size]
 }
 
@@ -54,7 +65,14 @@ func (j *job) part(index int) []byte {
 // images overlap, the time that passed is divided as the images' times are.
 func (j *job) run(ctx context.Context) (modelserver.Timing, error) {
 	begin := time.Now()
-	t, err := j.each(ctx)
+	var t modelserver.Timing
+	err := j.open(ctx)
+	if err == nil {
+		t, err = j.each(ctx)
+	}
+	for i := range j.images {
+		t.ComputeInput += j.images[i].opened
+	}
 	total := t.Queue + t.Compute()
 	if len(j.images) > 1 && total > 0 {
 		share := float64(time.Since(begin)) / float64(total)
@@ -82,7 +100,7 @@ func (j *job) each(ctx context.Context) (modelserver.Timing, error) {
 		})
 	}
 	wg.Wait()
-	return p.sum, firstOf(p.errs)
+	return p.sum, j.firstOf(p.errs)
 }
 
 // progress hands out a batch's images in order. After a failure it hands out no
@@ -117,19 +135,23 @@ func (p *progress) record(index int, t modelserver.Timing, err error) {
 	}
 }
 
-// firstOf is the failure of the first bad image, with its index. Failures of the
-// whole request stay as they are.
-func firstOf(errs []error) error {
+// firstOf is the failure of the first bad image.
+func (j *job) firstOf(errs []error) error {
 	for i, err := range errs {
-		if err == nil {
-			continue
-		}
-		switch failure.KindOf(err) {
-		case failure.Cancelled, failure.Deadline:
-			return err
-		default:
-			return failure.Prefix(fmt.Sprintf("image %d", i), err)
+		if err != nil {
+			return j.named(i, err)
 		}
 	}
 	return nil
+}
+
+// named is a failure with the index of its image, in a batch. Failures of the whole
+// request stay as they are.
+func (j *job) named(index int, err error) error {
+	switch kind := failure.KindOf(err); {
+	case len(j.images) == 1 || kind == failure.Cancelled || kind == failure.Deadline:
+		return err
+	default:
+		return failure.Prefix(fmt.Sprintf("image %d", index), err)
+	}
 }

@@ -13,7 +13,7 @@ import (
 // metrics are the backend's own; requests, queue and compute times are counted
 // by the model server. Labels have few values: formats and kinds.
 type metrics struct {
-	decode     *prometheus.HistogramVec
+	decode     map[decode.Format]prometheus.Observer // looked up once
 	transform  prometheus.Histogram
 	refused    *prometheus.CounterVec
 	panics     prometheus.Counter
@@ -23,10 +23,11 @@ type metrics struct {
 
 func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	buckets := prometheus.ExponentialBuckets(0.0005, 2, 14)
+	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "triptych_image_decode_seconds", Help: "Time to decode an image.", Buckets: buckets,
+	}, []string{"format"})
 	m := &metrics{
-		decode: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "triptych_image_decode_seconds", Help: "Time to decode an image and turn it upright.", Buckets: buckets,
-		}, []string{"format"}),
+		decode: map[decode.Format]prometheus.Observer{},
 		transform: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "triptych_image_transform_seconds", Help: "Time to resize, crop and lay out an image.", Buckets: buckets,
 		}),
@@ -43,13 +44,15 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 			Name: "triptych_image_decoder_info", Help: "What decodes a format in this build.",
 		}, []string{"format", "decoder"}),
 	}
-	collectors := []prometheus.Collector{m.decode, m.transform, m.refused, m.panics, m.brokenEXIF, m.decoder}
+	collectors := []prometheus.Collector{seconds, m.transform, m.refused, m.panics, m.brokenEXIF, m.decoder}
 	errs := make([]error, len(collectors))
 	for i, c := range collectors {
 		errs[i] = registry.Register(c)
 	}
+	m.decode[decode.Raw] = seconds.WithLabelValues(string(decode.Raw))
 	for format, decoder := range decode.Decoders() {
 		m.decoder.WithLabelValues(string(format), decoder).Set(1)
+		m.decode[format] = seconds.WithLabelValues(string(format))
 	}
 	return m, errors.Join(errs...)
 }
@@ -60,7 +63,7 @@ func (m *metrics) decoded(header decode.Header, err error, took time.Duration) {
 		m.refuse(err)
 		return
 	}
-	m.decode.WithLabelValues(string(header.Format)).Observe(took.Seconds())
+	m.decode[header.Format].Observe(took.Seconds())
 	if header.BrokenEXIF {
 		m.brokenEXIF.Inc()
 	}

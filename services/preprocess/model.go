@@ -33,7 +33,7 @@ func (m *model) Infer(ctx context.Context, req *inference.ModelInferRequest) (*i
 }
 
 // InferTimed decodes and transforms the images of a request, in parallel as far
-// as there are workers. One bad image fails the request; in a batch, the message
+// as they are let in. One bad image fails the request; in a batch, the message
 // names its index.
 func (m *model) InferTimed(ctx context.Context, req *inference.ModelInferRequest) (*inference.ModelInferResponse, modelserver.Timing, error) {
 	images, err := m.images(req)
@@ -44,7 +44,7 @@ func (m *model) InferTimed(ctx context.Context, req *inference.ModelInferRequest
 	if err != nil {
 		return nil, modelserver.Timing{}, err
 	}
-	defer j.started()
+	defer j.end()
 	timing, err := j.run(ctx)
 	if err != nil {
 		return nil, timing, err
@@ -55,7 +55,7 @@ func (m *model) InferTimed(ctx context.Context, req *inference.ModelInferRequest
 	}
 	resp := &inference.ModelInferResponse{}
 	oip.AddOutput(resp, oip.Tensor{Name: m.plan.output, Datatype: m.plan.datatype, Shape: shape, Data: j.out})
-	m.plan.beside.add(req, resp, m.plan.batched, j.places)
+	m.plan.beside.add(req, resp, m.plan.batched, images)
 	return resp, timing, nil
 }
 
@@ -75,7 +75,7 @@ func (m *model) Properties() map[string]string {
 	return p
 }
 
-// Pending is how many requests wait for their first worker.
+// Pending is how many requests wait until their first image is let in.
 func (m *model) Pending() int { return int(m.pending.Load()) }
 
 // Close has nothing to free.

@@ -9,19 +9,19 @@ import (
 
 	"triptych/services/preprocess/decode"
 	"triptych/services/preprocess/pixels"
-	"triptych/services/preprocess/transform"
 	"triptych/shared/failure"
 	"triptych/shared/modelserver"
 	"triptych/shared/telemetry"
 )
 
-// one turns one image into its part of the result, once there is a worker.
+// one turns one image into its part of the result, once it is let in.
 func (j *job) one(ctx context.Context, index int) (t modelserver.Timing, err error) {
-	workers := j.model.backend.workers
-	if t.Queue, err = workers.acquire(ctx); err != nil {
+	grant, err := j.model.backend.queue.Admit(ctx, j.images[index].cost)
+	t.Queue = grant.Waited
+	if err != nil {
 		return t, err
 	}
-	defer workers.release()
+	defer grant.Release()
 	j.started()
 	// A batch's images are on goroutines that nobody else stands around.
 	err = failure.Guard("the backend broke on the image", func() error { return j.work(ctx, index, &t) })
@@ -31,7 +31,7 @@ func (j *job) one(ctx context.Context, index int) (t modelserver.Timing, err err
 // work decodes and lays out one image, and tells how long both took.
 func (j *job) work(ctx context.Context, index int, t *modelserver.Timing) error {
 	begin := time.Now()
-	img, plan, err := j.decode(ctx, index)
+	img, err := j.decode(ctx, index, begin)
 	t.ComputeInput = time.Since(begin)
 	if err != nil {
 		return err
@@ -41,59 +41,54 @@ func (j *job) work(ctx context.Context, index int, t *modelserver.Timing) error 
 		return err
 	}
 	begin = time.Now()
-	err = j.transform(ctx, index, img, plan)
+	err = j.transform(ctx, index, img, begin)
 	t.ComputeInfer = time.Since(begin)
 	return err
 }
 
-func (j *job) decode(ctx context.Context, index int) (*pixels.Image, *transform.Plan, error) {
-	b, source := j.model.backend, j.images[index]
-	ctx, span := b.tracer.Start(ctx, "decode", trace.WithAttributes(
-		attribute.Int("triptych.image.index", index), attribute.Int("triptych.image.bytes", len(source.data))))
+func (j *job) decode(ctx context.Context, index int, begin time.Time) (*pixels.Image, error) {
+	b, s := j.model.backend, &j.images[index]
+	ctx, span := b.startDecode(ctx, s, index)
 	defer span.End()
-	begin := time.Now()
-	header, err := source.open(j.model.plan.decode)
-	var img *pixels.Image
-	var plan *transform.Plan
-	if err == nil {
-		img, plan, err = j.pixels(ctx, header)
-	}
-	b.metrics.decoded(header, err, time.Since(begin))
-	span.SetAttributes(
-		attribute.String("triptych.image.format", string(header.Format)),
-		attribute.Int("triptych.image.width", header.Width),
-		attribute.Int("triptych.image.height", header.Height),
-	)
+	img, err := s.pixels(ctx, &b.pool)
+	b.metrics.decoded(s.header, err, s.opened+time.Since(begin))
 	mark(span, err)
-	return img, plan, err
+	return img, err
+}
+
+// startDecode begins the span of an image. One that nobody keeps costs no
+// attributes.
+func (b *Backend) startDecode(ctx context.Context, s *source, index int) (context.Context, trace.Span) {
+	ctx, span := b.tracer.Start(ctx, "decode")
+	if span.IsRecording() {
+		span.SetAttributes(
+			attribute.Int("triptych.image.index", index),
+			attribute.Int("triptych.image.bytes", len(s.data)),
+			attribute.String("triptych.image.format", string(s.header.Format)),
+			attribute.Int("triptych.image.width", s.header.Width),
+			attribute.Int("triptych.image.height", s.header.Height),
+		)
+	}
+	return ctx, span
 }
 
 // pixels decodes what the model is going to see of an image.
-func (j *job) pixels(ctx context.Context, header decode.Header) (*pixels.Image, *transform.Plan, error) {
-	orientation := header.Orientation
-	if !j.model.plan.upright {
-		orientation = 1
-	}
-	plan, err := j.model.plan.transform.Plan(header.Reduced(1), orientation)
+func (p *picture) pixels(ctx context.Context, pool *pixels.Pool) (*pixels.Image, error) {
+	region, err := p.plan.Read(p.header.Reduced(p.reduce))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	reduce := j.model.plan.reduction(plan, header)
-	region, err := plan.Read(header.Reduced(reduce))
-	if err != nil {
-		return nil, nil, err
-	}
-	img, err := header.Decode(ctx, &j.model.backend.pool, decode.View{Reduce: reduce, Region: region})
-	return img, plan, err
+	return p.header.Decode(ctx, pool, decode.View{Reduce: p.reduce, Region: region})
 }
 
-func (j *job) transform(ctx context.Context, index int, img *pixels.Image, plan *transform.Plan) error {
+func (j *job) transform(ctx context.Context, index int, img *pixels.Image, begin time.Time) error {
 	b := j.model.backend
-	_, span := b.tracer.Start(ctx, "transform", trace.WithAttributes(attribute.Int("triptych.image.index", index)))
+	_, span := b.tracer.Start(ctx, "transform")
 	defer span.End()
-	begin := time.Now()
-	err := plan.Apply(img, &b.pool, j.part(index))
-	j.places[index] = plan.Placement()
+	if span.IsRecording() {
+		span.SetAttributes(attribute.Int("triptych.image.index", index))
+	}
+	err := j.images[index].plan.Apply(img, &b.pool, j.part(index))
 	b.metrics.transform.Observe(time.Since(begin).Seconds())
 	if err != nil {
 		b.metrics.refuse(err)

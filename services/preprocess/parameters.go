@@ -42,7 +42,7 @@ func readSpec(params *modelconfig.Parameters, out *inference.ModelOutput) transf
 	s := transform.Spec{
 		Resize: transform.Resize(params.Word("resize", string(transform.Shortest), string(transform.Longest), string(transform.Exact), string(transform.Keep))),
 		Filter: resample.Filter(params.Word("filter", string(resample.Bilinear), string(resample.Nearest), string(resample.Box),
-			string(resample.Hamming), string(resample.Bicubic), string(resample.Lanczos))),
+			string(resample.Hamming), string(resample.Bicubic), string(resample.Lanczos), string(resample.OpenCVLinear))),
 		Layout:  transform.Layout(params.Word("layout", string(transform.NHWC), string(transform.NCHW))),
 		Colors:  transform.Colors(params.Word("colors", string(transform.RGB), string(transform.BGR), string(transform.Grey))),
 		Element: transform.Element(oip.Datatype(out.GetDataType())),
@@ -62,8 +62,8 @@ func given(params *modelconfig.Parameters, key string) bool { return params.Text
 // readAntialias reads `antialias`, which not every filter can have.
 func readAntialias(params *modelconfig.Parameters, s *transform.Spec) {
 	wanted := params.Bool("antialias", true)
-	if wanted && given(params, "antialias") && s.Filter == resample.Nearest {
-		params.Fail("antialias", "is true, but filter %q takes single pixels", s.Filter)
+	if wanted && given(params, "antialias") && (s.Filter == resample.Nearest || s.Filter == resample.OpenCVLinear) {
+		params.Fail("antialias", "is true, but filter %q has none", s.Filter)
 	}
 	s.Aliased = !wanted
 }

@@ -27,7 +27,9 @@ type plan struct {
 	// scaled lets a decoder reduce a picture that is going to be reduced anyway.
 	scaled bool
 	// upright turns images as EXIF says.
-	upright   bool
+	upright bool
+	// srgb turns colors into sRGB by the profile that a file holds.
+	srgb      bool
 	transform *transform.Transform
 	filter    resample.Filter
 	// properties tell how the result is laid out.
@@ -51,6 +53,9 @@ func readPlan(cfg *inference.ModelConfig, limits Config) (*plan, error) {
 	p.output, p.datatype, p.shape = out.GetName(), oip.Datatype(out.GetDataType()), out.GetDims()
 	checkPreset(params, out)
 	p.readDecode(params, limits)
+	if p.srgb = params.Word("color_profile", "ignore", "srgb") == "srgb"; p.srgb && !decode.ColorProfiles {
+		params.Fail("color_profile", "is %q, but this build has no Little CMS, which that takes", "srgb")
+	}
 	spec := readSpec(params, out)
 	if err := params.Err(); err != nil {
 		return nil, err

@@ -62,18 +62,15 @@ var presets = map[string]preset{
 	// ultralytics.data.augment.LetterBox, RGB, and a division by 255
 	"yolo_letterbox": {
 		parameters: map[string]string{
-			"resize": "longest", "filter": "bilinear", "antialias": "false", "pad": "center", "pad_value": "114",
+			"resize": "longest", "filter": "opencv_linear", "pad": "center", "pad_value": "114",
 			"layout": "NCHW", "colors": "RGB",
 		},
 	},
 }
 
-// belongs lists the parameters of a preset that make no sense any more when
-// another one is overridden.
-var belongs = map[string][]string{
-	"resize": {"size", "crop", "pad", "pad_value"},
-	"filter": {"antialias"},
-}
+// ofResize are the parameters of a preset that make no sense any more when its
+// `resize` is overridden.
+var ofResize = []string{"size", "crop", "pad", "pad_value"}
 
 // withPreset is a configuration with the parameters of its preset filled in.
 func withPreset(cfg *inference.ModelConfig) *inference.ModelConfig {
@@ -89,10 +86,8 @@ func withPreset(cfg *inference.ModelConfig) *inference.ModelConfig {
 	if colors := own("colors"); colors != "" && colors != filled["colors"] {
 		turnAround(filled)
 	}
-	for key, others := range belongs {
-		if v := own(key); v != "" && v != filled[key] {
-			maps.DeleteFunc(filled, func(k, _ string) bool { return slices.Contains(others, k) })
-		}
+	if resize := own("resize"); resize != "" && resize != filled["resize"] {
+		maps.DeleteFunc(filled, func(key, _ string) bool { return slices.Contains(ofResize, key) })
 	}
 	merged := map[string]*inference.ModelParameter{}
 	for key, value := range filled {

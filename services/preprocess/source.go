@@ -16,10 +16,12 @@ type source struct {
 	// raw tells that data are RGB pixels of this size.
 	raw  bool
 	size image.Point
+	// picture is filled in by read.
+	picture
 }
 
 // open reads what there is to know of the image before memory is taken for it.
-func (s source) open(opts decode.Options) (decode.Header, error) {
+func (s *source) open(opts decode.Options) (decode.Header, error) {
 	if s.raw {
 		return decode.OpenRaw(s.data, s.size, opts)
 	}

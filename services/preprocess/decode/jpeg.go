@@ -10,11 +10,14 @@ import (
 
 // jpegFrame is what the segments before the first scan say.
 type jpegFrame struct {
-	marker        byte
+	marker        byte // zero before a frame header has been seen
 	precision     int
 	width, height int
 	components    []jpegComponent
-	exif          []byte
+	// scanned is how many components the first scan has, 0 if there is none.
+	scanned int
+	jfif    bool
+	exif    []byte
 }
 
 type jpegComponent struct{ h, v int }
@@ -31,7 +34,9 @@ const (
 	markerDAC  = 0xcc
 	markerEOI  = 0xd9
 	markerSOS  = 0xda
+	markerAPP0 = 0xe0
 	markerAPP1 = 0xe1
+	markerAPP2 = 0xe2
 )
 
 // isSOF tells whether a marker begins a frame, of whatever kind.
@@ -61,50 +66,65 @@ func nextMarker(data []byte, at int) (marker byte, next int, ok bool) {
 	}
 }
 
-// scanJPEG walks the segments up to the frame header. EXIF data stand before it
-// in every file that cameras write; none are looked for behind it.
+// scanJPEG walks the segments up to the first scan. Faults behind the frame header
+// are left to the decoder.
 func scanJPEG(data []byte) (jpegFrame, error) {
 	var f jpegFrame
 	for at := 2; ; {
-		m, next, ok := nextMarker(data, at)
-		if !ok {
-			return f, broken(nil, JPEG, truncated)
-		}
-		at = next
-		if hasNoLength(m) {
-			continue
-		}
-		if m == markerEOI || m == markerSOS {
-			return f, broken(nil, JPEG, "corrupt: it has no frame header")
-		}
-		if len(data)-at < 2 {
-			return f, broken(nil, JPEG, truncated)
-		}
-		n := int(binary.BigEndian.Uint16(data[at:]))
-		if n < 2 {
-			return f, broken(nil, JPEG, corrupt)
-		}
-		if n > len(data)-at {
-			return f, broken(nil, JPEG, truncated)
-		}
-		segment := data[at+2 : at+n]
-		at += n
+		m, segment, next, err := nextSegment(data, at)
 		switch {
+		case err != nil && f.marker != 0:
+			return f, nil
+		case err != nil:
+			return f, err
+		case f.marker == 0 && (m == markerEOI || m == markerSOS):
+			return f, broken(nil, JPEG, "corrupt: it has no frame header")
+		case m == markerSOS && len(segment) > 0:
+			f.scanned = int(segment[0])
+			return f, nil
+		case m == markerEOI, m == markerSOS, isSOF(m) && f.marker != 0:
+			return f, nil
 		case isSOF(m):
-			f.marker = m
-			return f, f.read(segment)
+			if err := f.read(m, segment); err != nil {
+				return f, err
+			}
+		case m == markerAPP0 && bytes.HasPrefix(segment, []byte("JFIF\x00")):
+			f.jfif = true
 		case m == markerAPP1 && f.exif == nil && bytes.HasPrefix(segment, exifPrefix):
 			f.exif = segment
 		}
+		at = next
 	}
 }
 
+// nextSegment is the segment of the marker after data[at:], without its length,
+// and where the next one begins.
+func nextSegment(data []byte, at int) (marker byte, segment []byte, next int, err error) {
+	marker, at, ok := nextMarker(data, at)
+	switch {
+	case !ok:
+		return marker, nil, at, broken(nil, JPEG, truncated)
+	case hasNoLength(marker) || marker == markerEOI:
+		return marker, nil, at, nil
+	case len(data)-at < 2:
+		return marker, nil, at, broken(nil, JPEG, truncated)
+	}
+	n := int(binary.BigEndian.Uint16(data[at:]))
+	switch {
+	case n < 2:
+		return marker, nil, at, broken(nil, JPEG, corrupt)
+	case n > len(data)-at:
+		return marker, nil, at, broken(nil, JPEG, truncated)
+	}
+	return marker, data[at+2 : at+n], at + n, nil
+}
+
 // read takes over a frame header.
-func (f *jpegFrame) read(segment []byte) error {
+func (f *jpegFrame) read(marker byte, segment []byte) error {
 	if len(segment) < 6 || len(segment) < 6+3*int(segment[5]) {
 		return broken(nil, JPEG, corrupt)
 	}
-	f.precision = int(segment[0])
+	f.marker, f.precision = marker, int(segment[0])
 	f.height = int(binary.BigEndian.Uint16(segment[1:]))
 	f.width = int(binary.BigEndian.Uint16(segment[3:]))
 	for i := range int(segment[5]) {
@@ -132,24 +152,10 @@ func (f *jpegFrame) feature() string {
 	return ""
 }
 
-// memory is the pixels of the result and what the decoder keeps beside them, at
-// each component's own resolution: its samples, and for a progressive file all
-// of its coefficients.
-func (f *jpegFrame) memory() int64 {
-	area := int64(f.width) * int64(f.height)
-	kept := int64(jpegSampleBytes)
-	if f.marker == markerSOF2 || f.marker == markerSOFA {
-		kept += jpegCoefficientBytes
-	}
-	hmax, vmax := 1, 1
-	for _, c := range f.components {
-		hmax, vmax = max(hmax, c.h), max(vmax, c.v)
-	}
-	total := jpegResultBytes * area
-	for _, c := range f.components {
-		total += kept * area * int64(c.h*c.v) / int64(hmax*vmax)
-	}
-	return total
+// wholeScan tells whether one scan holds the picture. Of any other file the
+// coefficients are kept until the last scan.
+func (f *jpegFrame) wholeScan() bool {
+	return f.marker != markerSOF2 && f.marker != markerSOFA && f.scanned >= len(f.components)
 }
 
 func jpegHeader(data []byte) (*header, error) {
@@ -162,6 +168,7 @@ func jpegHeader(data []byte) (*header, error) {
 	}
 	return &header{
 		width: f.width, height: f.height, memory: f.memory(), orientation: exifOrientation(f.exif),
-		pixels: func(j job) (*pixels.Image, error) { return decodeJPEG(j, data, f.width, f.height) },
+		reductions: jpegReductions(),
+		pixels:     func(j job) (*pixels.Image, error) { return decodeJPEG(j, data, &f) },
 	}, nil
 }

@@ -7,7 +7,11 @@ package decode
 import "C"
 
 import (
+	"context"
 	"errors"
+	"image"
+	"slices"
+	"sync/atomic"
 	"unsafe"
 
 	"triptych/services/preprocess/pixels"
@@ -17,37 +21,78 @@ import (
 // JPEGDecoder names what decodes JPEG in this build.
 const JPEGDecoder = "libjpeg-turbo"
 
-// What libjpeg-turbo keeps beside the result: samples of a few rows only, and
-// coefficients as int16.
-const (
-	jpegResultBytes      = 3
-	jpegSampleBytes      = 0
-	jpegCoefficientBytes = 2
-)
+// jpegReductions are those that libjpeg-turbo and Pillow have in common.
+func jpegReductions() []int { return []int{2, 4, 8} }
+
+// memory is the result, the rows that libjpeg-turbo works on, and the
+// coefficients, as int16, of a file of many scans. What does not grow with the
+// picture, some 30 kB, is left out.
+func (f *jpegFrame) memory() int64 {
+	const coefficient = 2
+	_, vmax := f.factors()
+	total := f.area() + coefficient*f.coefficients()
+	for i, p := range f.planes() {
+		const rows = jpegBlock + 2 // of a unit, and a neighbor on both sides
+		total += p.columns * jpegBlock * rows * int64(f.components[i].v)
+		total += 2 * int64(f.width) * int64(vmax) // upsampled, and on the way out
+	}
+	return total
+}
 
 // decodeJPEG decodes by libjpeg-turbo, with the settings that Pillow uses: exact
-// integer DCT and smooth upsampling of chroma.
-func decodeJPEG(j job, data []byte, width, height int) (*pixels.Image, error) {
-	img := j.pool.Whole(width, height)
+// integer DCT and smooth upsampling of chroma. It gives the wanted region, whose
+// pixels are those of a whole decode.
+func decodeJPEG(j job, data []byte, f *jpegFrame) (*pixels.Image, error) {
+	size, region, err := j.jpegRegion(f)
+	if err != nil {
+		return nil, err
+	}
+	view := C.struct_triptych_jpeg_view{
+		width: C.uint(f.width), height: C.uint(f.height), coefficients: C.uint64_t(2 * f.coefficients()),
+		reduce: C.uint(j.view.Reduce), left: C.uint(region.Min.X), top: C.uint(region.Min.Y),
+		right: C.uint(region.Max.X), bottom: C.uint(region.Max.Y),
+	}
+	var stop atomic.Uint32
+	defer context.AfterFunc(j.ctx, func() { stop.Store(1) })()
 	var message [C.TRIPTYCH_JPEG_MESSAGE]C.char
+	img := j.pool.Image(size, region)
 	status := C.triptych_jpeg_decode(
-		(*C.uchar)(unsafe.Pointer(unsafe.SliceData(data))), C.size_t(len(data)),
-		(*C.uchar)(unsafe.Pointer(unsafe.SliceData(img.Pix))), C.uint(width), C.uint(height), &message[0])
+		(*C.uchar)(unsafe.Pointer(unsafe.SliceData(data))), C.size_t(len(data)), &view,
+		(*C.uchar)(unsafe.Pointer(unsafe.SliceData(img.Pix))), (*C.uint32_t)(unsafe.Pointer(&stop)), &message[0])
 	if status == C.TRIPTYCH_JPEG_OK {
 		return img, nil
 	}
 	img.Release()
-	cause := errors.New("libjpeg: " + C.GoString(&message[0]))
+	return nil, j.jpegFailure(status, errors.New("libjpeg: "+C.GoString(&message[0])))
+}
+
+// jpegRegion is the size of the reduced picture and what is wanted of it.
+func (j job) jpegRegion(f *jpegFrame) (size image.Point, region image.Rectangle, err error) {
+	if j.view.Reduce != 1 && !slices.Contains(jpegReductions(), j.view.Reduce) {
+		return size, region, failure.New(failure.Internal, "a JPEG image can't be divided by %d", j.view.Reduce)
+	}
+	up := j.view.Reduce - 1
+	size = image.Pt((f.width+up)/j.view.Reduce, (f.height+up)/j.view.Reduce)
+	region = j.view.Region.Intersect(image.Rectangle{Max: size})
+	if region.Empty() {
+		return size, region, failure.New(failure.Internal, "the region %v is outside of the image", j.view.Region)
+	}
+	return size, region, nil
+}
+
+func (j job) jpegFailure(status C.int, cause error) error {
 	switch status {
+	case C.TRIPTYCH_JPEG_STOPPED:
+		return failure.OfContext(j.ctx)
 	case C.TRIPTYCH_JPEG_TRUNCATED:
-		return nil, broken(cause, JPEG, truncated)
+		return broken(cause, JPEG, truncated)
 	case C.TRIPTYCH_JPEG_UNSUPPORTED:
-		return nil, unsupported(cause, JPEG, "a feature or an encoding beyond the common ones")
+		return unsupported(cause, JPEG, "a feature or an encoding beyond the common ones")
 	case C.TRIPTYCH_JPEG_SCANS:
-		return nil, unsupported(cause, JPEG, "more than 100 scans")
+		return unsupported(cause, JPEG, "too many scans for its size")
 	case C.TRIPTYCH_JPEG_MEMORY:
-		return nil, failure.Wrap(cause, failure.Internal, "there is not enough memory to decode the image")
+		return failure.Wrap(cause, failure.Internal, "there is not enough memory to decode the image")
 	default:
-		return nil, broken(cause, JPEG, corrupt)
+		return broken(cause, JPEG, corrupt)
 	}
 }

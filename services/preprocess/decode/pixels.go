@@ -48,14 +48,21 @@ func (j job) picture(img image.Image) (*pixels.Image, error) {
 func (j job) flatten(from *image.NRGBA) *pixels.Image {
 	out := j.pool.Whole(from.Rect.Dx(), from.Rect.Dy())
 	for y := range from.Rect.Dy() {
-		row, to := from.Pix[y*from.Stride:][:4*from.Rect.Dx()], out.Row(y)
-		if j.opts.Background == nil {
-			dropAlpha(row, to)
-		} else {
-			j.opts.Background.under(row, to)
-		}
+		j.opts.Background.flatten(from.Pix[y*from.Stride:][:4*from.Rect.Dx()], out.Row(y))
 	}
 	return out
+}
+
+// flatten turns a row of RGBA into RGB: over the color, as Pillow's paste with
+// the alpha as its mask does it, or without its alpha where there is no color.
+func (c *Color) flatten(row, to []byte) {
+	if c == nil {
+		dropAlpha(row, to)
+		return
+	}
+	for ; len(row) >= 4 && len(to) >= 3; row, to = row[4:], to[3:] {
+		c.under(row[3], row, to)
+	}
 }
 
 // dropAlpha copies the colors of a row of RGBA.
@@ -65,13 +72,22 @@ func dropAlpha(row, to []byte) {
 	}
 }
 
-// under lays a row of RGBA over the color, as Pillow's paste with a mask does.
-func (c *Color) under(row, to []byte) {
-	for ; len(row) >= 4 && len(to) >= 3; row, to = row[4:], to[3:] {
-		a := uint(row[3])
-		for i := range c {
-			v := uint(row[i])*a + uint(c[i])*(255-a) + 128
-			to[i] = byte((v>>8 + v) >> 8)
-		}
+// under lays one pixel over the color.
+func (c *Color) under(alpha byte, rgb, to []byte) {
+	over, rest := uint(alpha), uint(255-alpha)
+	for i := range c {
+		v := uint(rgb[i])*over + uint(c[i])*rest + 128
+		to[i] = byte((v>>8 + v) >> 8)
+	}
+}
+
+// fill makes every pixel the same.
+func fill(row []byte, color [pixels.Samples]byte) {
+	if len(row) < pixels.Samples {
+		return
+	}
+	done := copy(row, color[:])
+	for done < len(row) {
+		done += copy(row[done:], row[:done])
 	}
 }

@@ -2,7 +2,7 @@ package resample
 
 import "math"
 
-// Filter names a resampling filter as Pillow does.
+// Filter names a resampling filter, as Pillow does but for OpenCVLinear.
 type Filter string
 
 // Known tells whether there is such a filter.
@@ -19,6 +19,9 @@ const (
 	Hamming  Filter = "hamming"
 	Bicubic  Filter = "bicubic"
 	Lanczos  Filter = "lanczos"
+	// OpenCVLinear is bilinear without antialiasing in the arithmetic of OpenCV's
+	// INTER_LINEAR on bytes, for models that were trained behind cv2.resize.
+	OpenCVLinear Filter = "opencv_linear"
 )
 
 // kernel is a filter's weight by distance and how far it reaches.
@@ -31,12 +34,14 @@ type kernel struct {
 // float64 keep a compiler from fusing a product and a sum, which would round
 // differently on some processors.
 var kernels = map[Filter]kernel{
-	Nearest:  {},
-	Box:      {0.5, box},
-	Bilinear: {1, bilinear},
-	Hamming:  {1, hamming},
-	Bicubic:  {2, bicubic},
-	Lanczos:  {3, lanczos},
+	Nearest: {},
+	// It has weights of its own: see opencv.go.
+	OpenCVLinear: {},
+	Box:          {0.5, box},
+	Bilinear:     {1, bilinear},
+	Hamming:      {1, hamming},
+	Bicubic:      {2, bicubic},
+	Lanczos:      {3, lanczos},
 }
 
 func box(x float64) float64 {

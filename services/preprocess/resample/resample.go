@@ -1,6 +1,7 @@
 // Package resample changes the size of pictures with Pillow's arithmetic: 22-bit
 // fixed-point weights in two passes whose results are bytes, so that pixels equal
-// Pillow's to the bit. It knows nothing of models, crops or orientation.
+// Pillow's to the bit, on whatever instructions they are computed. It knows
+// nothing of models, crops or orientation.
 package resample
 
 import "triptych/services/preprocess/pixels"
@@ -14,91 +15,41 @@ type Canvas struct {
 
 // RowsFirst tells which pass comes first for a picture of these upright axes: that
 // over columns, unless the height shrinks by more than twice as many pixels as
-// the width (so since Pillow 13). The order shows in the last bit.
+// the width (so since Pillow 13). The order shows in the last bit. OpenCV has
+// columns first always.
 func RowsFirst(columns, rows *Axis) bool {
-	return rows.shrinks > 0 && rows.shrinks > 2*columns.shrinks
+	return !columns.opencv && rows.shrinks > 0 && rows.shrinks > 2*columns.shrinks
 }
 
 // Resize writes columns.Len() x rows.Len() pixels. The picture must hold what the
-// axes' spans say. Memory between the passes is lent by pool.
+// axes' spans say. Both axes are OpenCVLinear's or none is. Memory between the passes is lent by pool.
 func Resize(img *pixels.Image, columns, rows *Axis, rowsFirst bool, target Canvas, pool *pixels.Pool) {
 	if columns.Len() == 0 || rows.Len() == 0 {
 		return
 	}
-	if rowsFirst {
-		resizeRowsFirst(img, columns, rows, target, pool)
+	w := newWork(img, columns, rows, rowsFirst, target, pool)
+	if columns.opencv {
+		w.interpolated()
 		return
 	}
-	resizeColumnsFirst(img, columns, rows, target, pool)
-}
-
-func resizeColumnsFirst(img *pixels.Image, columns, rows *Axis, target Canvas, pool *pixels.Pool) {
-	from, to := rows.Span()
-	width := columns.Len() * pixels.Samples
-	data, give := pool.Bytes((to - from) * width)
-	defer give()
-	between := Canvas{Pix: data, Stride: width}
-	for y := from; y < to; y++ {
-		resampleRow(img.Row(y), img.Bounds.Min.X, columns, between.Pix[(y-from)*width:][:width])
-	}
-	sums := make([]int32, width)
-	for y, first := range rows.first {
-		source := Canvas{Pix: between.Pix[(first-from)*width:], Stride: width}
-		source.blend(rows.weights[y], sums, target.Pix[y*target.Stride:][:width])
+	if !w.vector(best) {
+		w.portable()
 	}
 }
 
-func resizeRowsFirst(img *pixels.Image, columns, rows *Axis, target Canvas, pool *pixels.Pool) {
-	from, to := columns.Span()
-	between, give := pool.Bytes(pixels.Samples * (to - from))
-	defer give()
-	sums := make([]int32, len(between))
-	width := columns.Len() * pixels.Samples
-	stride := img.Bounds.Dx() * pixels.Samples
-	for y, first := range rows.first {
-		at := (first-img.Bounds.Min.Y)*stride + (from-img.Bounds.Min.X)*pixels.Samples
-		source := Canvas{Pix: img.Pix[at:], Stride: stride}
-		source.blend(rows.weights[y], sums, between)
-		resampleRow(between, from, columns, target.Pix[y*target.Stride:][:width])
-	}
+// work is one picture to resize.
+type work struct {
+	img           *pixels.Image
+	columns, rows *Axis
+	rowsFirst     bool
+	target        Canvas
+	pool          *pixels.Pool
 }
 
-// resampleRow makes one row out of a row that begins at column from.
-func resampleRow(row []byte, from int, columns *Axis, out []byte) {
-	for x, first := range columns.first {
-		r, g, b := int32(half), int32(half), int32(half)
-		source := row[pixels.Samples*(first-from):]
-		for _, weight := range columns.weights[x] {
-			p := source[:3:3]
-			r += weight * int32(p[0])
-			g += weight * int32(p[1])
-			b += weight * int32(p[2])
-			source = source[3:]
-		}
-		p := out[pixels.Samples*x:][:pixels.Samples]
-		p[0], p[1], p[2] = clip(r), clip(g), clip(b)
+// newWork chooses the order where it makes no difference: a pass that only picks
+// pixels rounds nothing. It is cheapest with rows first.
+func newWork(img *pixels.Image, columns, rows *Axis, rowsFirst bool, target Canvas, pool *pixels.Pool) work {
+	return work{
+		img: img, columns: columns, rows: rows, rowsFirst: rowsFirst || columns.picks || rows.picks, target: target, pool: pool,
 	}
 }
-
-// blend makes one row out of as many rows as there are weights. Sums is room to
-// work in, as long as a row.
-func (c Canvas) blend(weights []int32, sums []int32, out []byte) {
-	for i := range sums {
-		sums[i] = half
-	}
-	for k, weight := range weights {
-		row := c.Pix[k*c.Stride:][:len(sums)]
-		for i, v := range row {
-			sums[i] += weight * int32(v)
-		}
-	}
-	for i, v := range sums {
-		out[i] = clip(v)
-	}
-}
-
-// half is one half in fixed point, so that cutting off rounds.
-const half = 1 << (precision - 1)
-
-// clip drops the bits behind the point and keeps the result in a byte.
-func clip(v int32) byte { return byte(min(max(v>>precision, 0), 255)) }

@@ -1,5 +1,5 @@
-"""Writes the golden files of this module: what Pillow makes of the sample
-images and of a synthetic one. Needs Pillow 13 (pip install pillow==13.0.0).
+"""Writes the golden file of the resampler: what Pillow makes of a synthetic
+image. Needs Pillow 13 (pip install pillow==13.0.0).
 
     python services/preprocess/testdata/make_golden.py
 """
@@ -8,14 +8,9 @@ import hashlib
 import json
 import pathlib
 
-from PIL import Image, ImageOps
+from PIL import Image
 
 HERE = pathlib.Path(__file__).parent
-CASES = HERE.parents[2] / "testdata" / "cases" / "images"
-
-# Where we differ on purpose: Pillow clips 16-bit grey to white, we keep the
-# upper byte.
-DIFFERENT = {"g16_8000.png"}
 
 FILTERS = {
     "nearest": Image.Resampling.NEAREST,
@@ -47,17 +42,6 @@ def synthetic(width, height):
     )
 
 
-def decoded():
-    for path in sorted(CASES.iterdir()):
-        if path.name in DIFFERENT:
-            continue
-        try:
-            image = ImageOps.exif_transpose(Image.open(path)).convert("RGB")
-        except Exception:  # what Pillow does not read is not compared
-            continue
-        yield {"file": path.name, "width": image.width, "height": image.height, "sha256": digest(image)}
-
-
 def resized():
     for size, target in SIZES:
         image = Image.frombytes("RGB", size, synthetic(*size))
@@ -73,5 +57,4 @@ def write(name, rows):
     (HERE / name).write_text("[\n" + lines + "\n]\n")
 
 
-write("decoded.json", decoded())
 write("resized.json", resized())

@@ -1,7 +1,6 @@
 package transform
 
 import (
-	"encoding/binary"
 	"math"
 
 	"triptych/services/preprocess/pixels"
@@ -59,44 +58,5 @@ func (l *layout) fill(s Spec) {
 				l.floats[sample][v] = math.Float32bits(result)
 			}
 		}
-	}
-}
-
-// write lays out all pixels of rgb.
-func (l *layout) write(rgb, out []byte) {
-	switch {
-	case l.floats != nil:
-		l.writeFloats(rgb, out)
-	case l.halves != nil:
-		l.writeHalves(rgb, out)
-	default:
-		l.writeBytes(rgb, out)
-	}
-}
-
-func (l *layout) writeFloats(rgb, out []byte) {
-	red, green, blue := out[l.offsets[0]:], out[l.offsets[1]:], out[l.offsets[2]:]
-	reds, greens, blues := &l.floats[0], &l.floats[1], &l.floats[2]
-	for at := 0; len(rgb) >= 3; at, rgb = at+l.step, rgb[3:] {
-		binary.LittleEndian.PutUint32(red[at:], reds[rgb[0]])
-		binary.LittleEndian.PutUint32(green[at:], greens[rgb[1]])
-		binary.LittleEndian.PutUint32(blue[at:], blues[rgb[2]])
-	}
-}
-
-func (l *layout) writeHalves(rgb, out []byte) {
-	red, green, blue := out[l.offsets[0]:], out[l.offsets[1]:], out[l.offsets[2]:]
-	reds, greens, blues := &l.halves[0], &l.halves[1], &l.halves[2]
-	for at := 0; len(rgb) >= 3; at, rgb = at+l.step, rgb[3:] {
-		binary.LittleEndian.PutUint16(red[at:], reds[rgb[0]])
-		binary.LittleEndian.PutUint16(green[at:], greens[rgb[1]])
-		binary.LittleEndian.PutUint16(blue[at:], blues[rgb[2]])
-	}
-}
-
-func (l *layout) writeBytes(rgb, out []byte) {
-	red, green, blue := out[l.offsets[0]:], out[l.offsets[1]:], out[l.offsets[2]:]
-	for at := 0; len(rgb) >= 3; at, rgb = at+l.step, rgb[3:] {
-		red[at], green[at], blue[at] = rgb[0], rgb[1], rgb[2]
 	}
 }

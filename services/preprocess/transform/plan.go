@@ -59,23 +59,19 @@ func (p *Plan) Reduction(offered []int) int {
 // will be decoded: reduced, if it is. Apply works on that picture.
 func (p *Plan) Read(stored image.Point) (region image.Rectangle, err error) {
 	from, filter, aliased := p.turn.point(stored), p.transform.spec.Filter, p.transform.spec.Aliased
-	p.columns, err = resample.NewAxis(resample.Side{
+	p.columns, err = p.transform.axes.Axis(resample.Side{
 		In: from.X, Out: p.geometry.width, From: p.shown.Min.X, To: p.shown.Max.X, Filter: filter, Aliased: aliased,
+		Mirrored: p.turn.mirrorsColumns,
 	})
 	if err != nil {
 		return region, err
 	}
-	p.rows, err = resample.NewAxis(resample.Side{
+	p.rows, err = p.transform.axes.Axis(resample.Side{
 		In: from.Y, Out: p.geometry.height, From: p.shown.Min.Y, To: p.shown.Max.Y, Filter: filter, Aliased: aliased,
+		Mirrored: p.turn.mirrorsRows,
 	})
 	if err != nil {
 		return region, err
-	}
-	if p.turn.mirrorsColumns {
-		p.columns.Mirror()
-	}
-	if p.turn.mirrorsRows {
-		p.rows.Mirror()
 	}
 	region.Min.X, region.Max.X = p.columns.Span()
 	region.Min.Y, region.Max.Y = p.rows.Span()

@@ -4,7 +4,10 @@
 // resample's, their decoding decode's.
 package transform
 
-import "triptych/services/preprocess/pixels"
+import (
+	"triptych/services/preprocess/pixels"
+	"triptych/services/preprocess/resample"
+)
 
 // Transform is a checked Spec. Safe for concurrent use.
 type Transform struct {
@@ -12,6 +15,7 @@ type Transform struct {
 	// padding is the spec's, as red, green and blue.
 	padding [pixels.Samples]byte
 	layout  layout
+	axes    resample.Axes
 }
 
 // New checks a Spec.

@@ -40,6 +40,7 @@ var (
 	black = [3]float64{-2.1179, -2.0357, -1.8044}
 )
 
+// PRE-02, PRE-03 and PRE-06
 func TestNormalisationConstants(t *testing.T) {
 	for name, tc := range map[string]struct {
 		color [4]byte
@@ -71,6 +72,7 @@ func TestNormalisationConstants(t *testing.T) {
 	}
 }
 
+// PRE-04
 func TestPlanesKeepTheirPlace(t *testing.T) {
 	img := solid(448, 448, [4]byte{255, 0, 0, 255})
 	for y := range 448 {
@@ -110,7 +112,7 @@ func TestBytesByLayout(t *testing.T) {
 	}
 }
 
-// The long side is truncated as in torchvision, not rounded.
+// The long side is truncated as in torchvision, not rounded (PRE-05).
 func TestLongSideIsTruncated(t *testing.T) {
 	for _, tc := range []struct{ width, height, wantWidth, wantHeight int }{
 		{1000, 667, 383, 256},
@@ -139,7 +141,7 @@ func TestLongSideIsTruncated(t *testing.T) {
 	}
 }
 
-// Golden offsets of torchvision's CenterCrop(224): half to even.
+// Golden offsets of torchvision's CenterCrop(224): half to even (PRE-05).
 func TestCropOffsets(t *testing.T) {
 	want := map[int]int{
 		384: 80, 385: 80, 386: 81, 387: 82, 388: 82, 389: 82, 390: 83, 391: 84, 392: 84,
@@ -187,6 +189,7 @@ func TestPadding(t *testing.T) {
 	}
 }
 
+// PRE-08
 func TestDegenerateSizesGiveWholeTensors(t *testing.T) {
 	sizes := []image.Point{
 		{1, 1}, {2, 2}, {3, 3}, {1, 3}, {3, 1}, {1000, 4}, {4, 1000}, {223, 224}, {224, 223}, {255, 256}, {100, 300}, {1, 32768}, {32768, 1},
@@ -207,7 +210,7 @@ func TestDegenerateSizesGiveWholeTensors(t *testing.T) {
 	}
 }
 
-// Downscaling is antialiased: stripes of one white column in four become grey.
+// Downscaling is antialiased (PRE-01): stripes of one white column in four become grey.
 func TestDownscaleIsAntialiased(t *testing.T) {
 	img := image.NewNRGBA(image.Rect(0, 0, 1024, 1024))
 	for i := 0; i < len(img.Pix); i += 16 {
@@ -235,6 +238,10 @@ func TestBadSpecs(t *testing.T) {
 		"layout":        {func(s *transform.Spec) { s.Layout = "HWC" }, `unknown layout "HWC"`},
 		"empty result":  {func(s *transform.Spec) { s.OutWidth = 0 }, "the result is 0x224"},
 		"shortest zero": {func(s *transform.Spec) { s.Size = 0 }, "the shorter side is 0"},
+		"colors":        {func(s *transform.Spec) { s.Colors = "CMYK" }, `unknown colors "CMYK"`},
+		"element":       {func(s *transform.Spec) { s.Element = "INT8" }, `unknown element "INT8"`},
+		"resize":        {func(s *transform.Spec) { s.Resize = "widest" }, `unknown resize "widest"`},
+		"longest, crop": {func(s *transform.Spec) { s.Resize = transform.Longest }, `resize "longest" leaves nothing to crop`},
 		"exact zero":    {func(s *transform.Spec) { s.Resize, s.Width = transform.Exact, 0 }, "the size is 0x0"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -244,5 +251,22 @@ func TestBadSpecs(t *testing.T) {
 				t.Errorf("got %v, want Invalid with %q", err, tc.want)
 			}
 		})
+	}
+}
+
+// Without antialiasing, as OpenCV resizes, the stripes are gone or all there is
+// (PRE-01): the filter is a property of each model.
+func TestAliasedDownscale(t *testing.T) {
+	img := image.NewNRGBA(image.Rect(0, 0, 1024, 1024))
+	for i := 0; i < len(img.Pix); i += 16 {
+		copy(img.Pix[i:], []byte{255, 255, 255, 255})
+	}
+	out := apply(t, transform.Spec{
+		Resize: transform.Shortest, Size: 256, Filter: resample.Bilinear, Aliased: true, OutWidth: 256, OutHeight: 256, Layout: transform.NHWC,
+	}, img)
+	for x := range 256 {
+		if v := out[3*(256*100+x)]; v != 0 {
+			t.Fatalf("column %d is %d, want 0", x, v)
+		}
 	}
 }

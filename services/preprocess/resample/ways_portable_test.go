@@ -1,0 +1,6 @@
+//go:build !cgo || portable || (!amd64 && !arm64)
+
+package resample
+
+// ways are all ways to resize in this build.
+var ways = map[string]func(work){"portable": work.portable}
