@@ -46,9 +46,6 @@ type pngChunk struct {
 	sum    uint32
 }
 
-// chunkOverhead is the length, type and checksum around a chunk's data.
-const chunkOverhead = 12
-
 // nextChunk reads the chunk at the beginning of data. It has no name at their end.
 func nextChunk(data []byte) pngChunk {
 	if len(data) < 8 {

@@ -67,7 +67,8 @@ type toSRGB struct{ c C.struct_triptych_profile }
 
 // open tells whether the profile can be used. What it opens is freed by free.
 func (t *toSRGB) open(profile []byte) bool {
-	return C.triptych_profile_open(&t.c, unsafe.Pointer(unsafe.SliceData(profile)), C.uint(len(profile))) != 0
+	c := &t.c
+	return C.triptych_profile_open(c, unsafe.Pointer(unsafe.SliceData(profile)), C.uint(len(profile))) != 0
 }
 
 // convert converts pixels in place. It may run in several threads.
@@ -75,4 +76,7 @@ func (t *toSRGB) convert(pix []byte) {
 	C.triptych_profile_convert(t.c.transform, (*C.uchar)(unsafe.SliceData(pix)), C.uint(len(pix)/pixels.Samples))
 }
 
-func (t *toSRGB) free() { C.triptych_profile_close(&t.c) }
+func (t *toSRGB) free() {
+	c := &t.c
+	C.triptych_profile_close(c)
+}

@@ -39,7 +39,7 @@ func decodeWebP(ctx context.Context, s webpStill, part image.Rectangle, to webpR
 	defer pin.Unpin()
 	data := (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(s.data)))
 	pin.Pin(data)
-	task := C.struct_triptych_webp_task{
+	task := &C.struct_triptych_webp_task{
 		data: data, size: C.size_t(len(s.data)),
 		width: C.int(s.size.X), height: C.int(s.size.Y),
 		left: C.int(part.Min.X), top: C.int(part.Min.Y), columns: C.int(part.Dx()), rows: C.int(part.Dy()),
@@ -50,10 +50,11 @@ func decodeWebP(ctx context.Context, s webpStill, part image.Rectangle, to webpR
 		task.alpha = 1
 	}
 	pin.Pin(task.pixels)
-	var decoder *C.struct_triptych_webp
-	if status := C.triptych_webp_begin(&task, &decoder); status != C.VP8_STATUS_OK {
+	made := new(*C.struct_triptych_webp)
+	if status := C.triptych_webp_begin(task, made); status != C.VP8_STATUS_OK {
 		return webpFailure(status)
 	}
+	decoder := *made
 	defer C.triptych_webp_end(decoder)
 	for fed := 0; ; {
 		fed = min(fed+webpStep, len(s.data))

@@ -96,10 +96,11 @@ func (i *zlibStream) fill(to []byte) error {
 // step unpacks what the piece at hand holds, or the next one.
 func (i *zlibStream) step(to []byte) (int, error) {
 	if len(i.left) == 0 {
-		var err error
-		if i.left, err = i.from.next(); err != nil {
+		piece, err := i.from.next()
+		if err != nil {
 			return 0, err
 		}
+		i.left = piece
 	}
 	const most = 1 << 30 // what zlib counts with has 32 bits
 	in, out := i.left[:min(len(i.left), most)], to[:min(len(to), most)]
@@ -118,14 +119,13 @@ func (i *zlibStream) step(to []byte) (int, error) {
 // off there, or that there are more of them.
 func (i *zlibStream) finish() error {
 	var more [1]byte
-	for !i.ended {
-		n, err := i.step(more[:])
-		if errors.Is(err, errDeflate) {
-			return err
-		}
-		if n > 0 || err != nil {
-			return nil
-		}
+	var n int
+	var err error
+	for !i.ended && n == 0 && err == nil {
+		n, err = i.step(more[:])
+	}
+	if errors.Is(err, errDeflate) {
+		return err
 	}
 	return nil
 }
