@@ -53,6 +53,7 @@ func prepareResize(task turns.Task) (turns.Work, turns.Prepared, error) {
 // resizer resizes one picture to one size.
 type resizer struct {
 	pool   pixels.Pool
+	axes   resample.Axes
 	from   *pixels.Image
 	filter resample.Filter
 	to     image.Point
@@ -87,11 +88,11 @@ func shortest(from image.Point, size int) image.Point {
 }
 
 func (r *resizer) ours() error {
-	columns, err := resample.NewAxis(resample.Side{In: r.from.Size.X, Out: r.to.X, To: r.to.X, Filter: r.filter})
+	columns, err := r.axes.Axis(resample.Side{In: r.from.Size.X, Out: r.to.X, To: r.to.X, Filter: r.filter})
 	if err != nil {
 		return err
 	}
-	rows, err := resample.NewAxis(resample.Side{In: r.from.Size.Y, Out: r.to.Y, To: r.to.Y, Filter: r.filter})
+	rows, err := r.axes.Axis(resample.Side{In: r.from.Size.Y, Out: r.to.Y, To: r.to.Y, Filter: r.filter})
 	if err != nil {
 		return err
 	}
