@@ -6,6 +6,8 @@ import (
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
+
+	"triptych/proto/inference"
 )
 
 // codec is gRPC's own codec for protobuf over a finer pool of buffers. The default
@@ -39,11 +41,15 @@ func newCodec() codec {
 // Name implements encoding.CodecV2.
 func (c codec) Name() string { return "proto" }
 
-// Marshal implements encoding.CodecV2.
+// Marshal implements encoding.CodecV2. The tensors of an answer are sent from where
+// they are: nobody may write them any more.
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	m, ok := v.(proto.Message)
 	if !ok {
 		return nil, errNotAMessage
+	}
+	if answer, ok := v.(*inference.ModelInferResponse); ok && len(answer.GetRawOutputContents()) > 0 {
+		return marshalAnswer(answer)
 	}
 	size := proto.Size(m)
 	options := proto.MarshalOptions{UseCachedSize: true}
