@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
+	"triptych/proto/inference"
 	"triptych/shared/memory"
 )
 
@@ -24,11 +25,15 @@ func newCodec() codec { return codec{&memory.Pool{}} }
 // Name implements encoding.CodecV2.
 func (c codec) Name() string { return "proto" }
 
-// Marshal implements encoding.CodecV2.
+// Marshal implements encoding.CodecV2. The tensors of an answer are sent from where
+// they are: nobody may write them any more.
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	m, ok := v.(proto.Message)
 	if !ok {
 		return nil, errNotAMessage
+	}
+	if answer, ok := v.(*inference.ModelInferResponse); ok && len(answer.GetRawOutputContents()) > 0 {
+		return marshalAnswer(answer)
 	}
 	size := proto.Size(m)
 	options := proto.MarshalOptions{UseCachedSize: true}

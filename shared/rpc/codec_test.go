@@ -48,6 +48,66 @@ func TestCodec(t *testing.T) {
 	}
 }
 
+// An answer is written from where its tensors are, and comes back the same, with all
+// of its fields.
+func TestAnswersAreNotCopied(t *testing.T) {
+	c := newCodec()
+	want := &inference.ModelInferResponse{
+		ModelName: "m", ModelVersion: "1", Id: "i",
+		Parameters: map[string]*inference.InferParameter{"p": {ParameterChoice: &inference.InferParameter_Int64Param{Int64Param: 7}}},
+		Outputs:    []*inference.ModelInferResponse_InferOutputTensor{{Name: "o", Datatype: "UINT8", Shape: []int64{3}}},
+	}
+	want.ProtoReflect().SetUnknown([]byte{0x9a, 0x06, 0x01, 0x07}) // field 99
+	for name, tensors := range map[string][][]byte{
+		"none":            nil,
+		"small":           {[]byte("abc"), {}},
+		"large":           {bytes.Repeat([]byte{7}, 150_528)},
+		"large and small": {bytes.Repeat([]byte{7}, 150_528), []byte("abc"), bytes.Repeat([]byte{8}, 5000), {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want.RawOutputContents = tensors
+			data, err := c.Marshal(want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shared := 0
+			for _, frame := range data {
+				for _, tensor := range tensors {
+					if b := frame.ReadOnlyData(); len(tensor) > 0 && len(b) == len(tensor) && &b[0] == &tensor[0] {
+						shared++
+					}
+				}
+			}
+			large := 0
+			for _, tensor := range tensors {
+				if len(tensor) > 1000 {
+					large++
+				}
+			}
+			if shared != large {
+				t.Errorf("%d tensors are sent from where they are, want %d", shared, large)
+			}
+			got := &inference.ModelInferResponse{}
+			if err := c.Unmarshal(split(data), got); err != nil {
+				t.Fatal(err)
+			}
+			if !proto.Equal(got, want) {
+				t.Errorf("it came back otherwise: %v", got)
+			}
+			whole, err := proto.Marshal(want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(whole) != data.Len() {
+				t.Errorf("%d bytes, the library makes %d", data.Len(), len(whole))
+			}
+		})
+	}
+	if n := want.ProtoReflect().Descriptor().Fields().Len(); n != 6 {
+		t.Errorf("an answer has %d fields, 6 are written", n)
+	}
+}
+
 // split makes two frames of one, as they come from a connection.
 func split(data mem.BufferSlice) mem.BufferSlice {
 	all := data.Materialize()

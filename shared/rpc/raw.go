@@ -16,13 +16,16 @@ type tensors struct {
 	bytes *[][]byte
 }
 
+// answerTensors is the field of an answer with its tensors.
+const answerTensors = 6
+
 // tensorsOf knows the two messages that carry tensors.
 func tensorsOf(m proto.Message) (t tensors, ok bool) {
 	switch m := m.(type) {
 	case *inference.ModelInferRequest:
 		return tensors{7, &m.RawInputContents}, true
 	case *inference.ModelInferResponse:
-		return tensors{6, &m.RawOutputContents}, true
+		return tensors{answerTensors, &m.RawOutputContents}, true
 	}
 	return tensors{}, false
 }
@@ -109,4 +112,32 @@ func takeApart(message []byte, field protowire.Number) (raw [][]byte, rest []byt
 		at = end
 	}
 	return raw, rest, true
+}
+
+// marshalAnswer writes an answer whose tensors are not copied. Only answers have
+// that: what a client sends may be on its way still when its call has ended.
+func marshalAnswer(m *inference.ModelInferResponse) (mem.BufferSlice, error) {
+	head := &inference.ModelInferResponse{
+		ModelName: m.GetModelName(), ModelVersion: m.GetModelVersion(), Id: m.GetId(), Parameters: m.GetParameters(), Outputs: m.GetOutputs(),
+	}
+	head.ProtoReflect().SetUnknown(m.ProtoReflect().GetUnknown())
+	data, err := proto.Marshal(head)
+	if err != nil {
+		return nil, err
+	}
+	frames := make(mem.BufferSlice, 0, 2*len(m.GetRawOutputContents()))
+	for _, tensor := range m.GetRawOutputContents() {
+		data = protowire.AppendTag(data, answerTensors, protowire.BytesType)
+		data = protowire.AppendVarint(data, uint64(len(tensor)))
+		if mem.IsBelowBufferPoolingThreshold(len(tensor)) {
+			data = append(data, tensor...)
+			continue
+		}
+		frames = append(frames, mem.SliceBuffer(data), mem.SliceBuffer(tensor))
+		data = nil
+	}
+	if data != nil {
+		frames = append(frames, mem.SliceBuffer(data))
+	}
+	return frames, nil
 }

@@ -24,7 +24,7 @@ const (
 	growth   = 256 * mega
 )
 
-func read(t *testing.T, elements ...string) []byte {
+func read(t testing.TB, elements ...string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(testkit.Path(t, append([]string{"testdata"}, elements...)...))
 	if err != nil {

@@ -12,9 +12,9 @@ func segment(marker byte, data ...byte) []byte {
 }
 
 // manyScans is a small JPEG file that takes long: grey, 7000x7000, progressive, with
-// as many scans as a file of its kind may have. Each scan walks over all blocks.
+// nearly as many scans as one of its size may have. Each walks over all blocks.
 func manyScans() []byte {
-	const side = 7000
+	const side, most = 7000, 22
 	const blocks = (side + 7) / 8
 	size := binary.BigEndian.AppendUint16(nil, side)
 	out := slices.Concat(
@@ -27,9 +27,10 @@ func manyScans() []byte {
 		// The first scan: a bit for each block.
 		segment(0xda, 1, 1, 0, 0, 0, 0), make([]byte, blocks*blocks/8+1),
 	)
-	// A scan for each frequency: runs of empty blocks, each a code and 14 bits.
+	// A scan for each of some frequencies: runs of empty blocks, each a code and 14
+	// bits.
 	runs := make([]byte, (blocks*blocks/(1<<14)+1)*15/8+1)
-	for frequency := byte(1); frequency < 64; frequency++ {
+	for frequency := byte(1); frequency < most; frequency++ {
 		out = slices.Concat(out, segment(0xda, 1, 1, 0, frequency, frequency, 0), runs)
 	}
 	return append(out, 0xff, 0xd9)

@@ -21,7 +21,7 @@ const (
 )
 
 // start builds the service and runs it until the test ends.
-func start(t *testing.T, flags ...string) *measure.Service {
+func start(t testing.TB, flags ...string) *measure.Service {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "preprocess")
 	if out, err := exec.Command("go", "build", "-o", binary, "triptych/services/preprocess/cmd/preprocess").CombinedOutput(); err != nil {
@@ -39,7 +39,7 @@ func start(t *testing.T, flags ...string) *measure.Service {
 	return s
 }
 
-func usage(t *testing.T, s *measure.Service) measure.Usage {
+func usage(t testing.TB, s *measure.Service) measure.Usage {
 	t.Helper()
 	u, err := s.Usage()
 	if err != nil {
@@ -49,7 +49,7 @@ func usage(t *testing.T, s *measure.Service) measure.Usage {
 }
 
 // photograph is a JPEG file with gradients and noise, as a camera makes it.
-func photograph(t *testing.T, width, height int) []byte {
+func photograph(t testing.TB, width, height int) []byte {
 	t.Helper()
 	img := image.NewYCbCr(image.Rect(0, 0, width, height), image.YCbCrSubsampleRatio420)
 	random := rand.New(rand.NewPCG(1, uint64(width)))
