@@ -29,8 +29,13 @@ const (
 )
 
 // webpStep is how many bytes are decoded before the caller is looked after
-// again: a few milliseconds' worth.
-const webpStep = 64 << 10
+// again: a few milliseconds' worth. Steps grow with what has been decoded, for
+// libwebp begins the head of a lossless picture, which may be most of a file that
+// is made for it, anew in each step.
+const (
+	webpStep   = 64 << 10
+	webpGrowth = 4
+)
 
 // decodeWebP decodes a part of a still picture by libwebp. A file of few bytes
 // is one step, however many pixels it has; the limits bound how long that takes.
@@ -57,7 +62,7 @@ func decodeWebP(ctx context.Context, s webpStill, part image.Rectangle, to webpR
 	decoder := *made
 	defer C.triptych_webp_end(decoder)
 	for fed := 0; ; {
-		fed = min(fed+webpStep, len(s.data))
+		fed = min(fed+max(webpStep, fed/webpGrowth), len(s.data))
 		status := C.triptych_webp_feed(decoder, data, C.size_t(fed))
 		if status != C.VP8_STATUS_SUSPENDED || fed == len(s.data) {
 			return webpFailure(status)
