@@ -78,12 +78,15 @@ func jpegSamples(tb testing.TB) map[string][]byte {
 func view(data []byte, v decode.View) (*pixels.Image, error) { return viewWithin(data, options(), v) }
 
 func viewWithin(data []byte, opts decode.Options, v decode.View) (*pixels.Image, error) {
+	return viewFrom(&pixels.Pool{}, data, opts, v)
+}
+
+func viewFrom(pool *pixels.Pool, data []byte, opts decode.Options, v decode.View) (*pixels.Image, error) {
 	h, err := decode.Open(data, opts)
 	if err != nil {
 		return nil, err
 	}
-	var pool pixels.Pool
-	return h.Decode(context.Background(), &pool, v)
+	return h.Decode(context.Background(), pool, v)
 }
 
 // DEC-06, DEC-08, DEC-14, PRE-07: every sampling, color model and coding, whole

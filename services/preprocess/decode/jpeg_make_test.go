@@ -54,3 +54,22 @@ func blank(width, height, scans int) []byte {
 	}
 	return append(out, 0xff, 0xd9)
 }
+
+// sequential is a picture of three components at full size, each in a scan of its
+// own, that says nothing.
+func sequential(width, height int) []byte {
+	blocks := (width + 7) / 8 * ((height + 7) / 8)
+	frame := binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16([]byte{8}, uint16(height)), uint16(width))
+	out := slices.Concat(
+		[]byte{0xff, 0xd8},
+		jpegSegment(0xdb, append([]byte{0}, bytes.Repeat([]byte{1}, 64)...)...),
+		jpegSegment(0xc0, append(frame, 3, 1, 0x11, 0, 2, 0x11, 0, 3, 0x11, 0)...),
+		// One code of one bit each: the difference 0, and the end of the block.
+		jpegSegment(0xc4, append(append([]byte{0x00, 1}, make([]byte, 15)...), 0x00)...),
+		jpegSegment(0xc4, append(append([]byte{0x10, 1}, make([]byte, 15)...), 0x00)...),
+	)
+	for component := range byte(3) {
+		out = append(append(out, jpegSegment(0xda, 1, component+1, 0, 0, 63, 0)...), make([]byte, (2*blocks+7)/8)...)
+	}
+	return append(out, 0xff, 0xd9)
+}
