@@ -51,7 +51,7 @@ func (m *model) InferTimed(ctx context.Context, req *inference.ModelInferRequest
 	}
 	shape := m.plan.shape
 	if m.plan.batched {
-		shape = append([]int64{int64(len(images))}, shape...)
+		shape = append(append(make([]int64, 0, 1+len(shape)), int64(len(images))), shape...)
 	}
 	resp := &inference.ModelInferResponse{}
 	oip.AddOutput(resp, oip.Tensor{Name: m.plan.output, Datatype: m.plan.datatype, Shape: shape, Data: j.out})
