@@ -62,6 +62,19 @@ func TestImages(t *testing.T) {
 	}
 }
 
+// What scaled decoding costs in pixels is told.
+func TestScaledTellsItsDifference(t *testing.T) {
+	task := turns.Task{Kind: turns.Image, Files: []string{path(t, "rocket.jpg")}, Size: 64, Crop: 56, Filter: "bicubic", Scaled: true}
+	_, p, err := ours.Prepare(task)
+	if err != nil || p.Difference < 1 || p.Mean <= 0 || p.Mean > 10 {
+		t.Errorf("%+v, error %v", p, err)
+	}
+	task.Scaled = false
+	if _, exact, err := ours.Prepare(task); err != nil || exact.Difference != 0 || exact.Sums[0] == p.Sums[0] {
+		t.Errorf("%+v, error %v", exact, err)
+	}
+}
+
 // The other library's filter is the same, its rounding is not.
 func TestResize(t *testing.T) {
 	task := turns.Task{Kind: turns.Resize, Files: []string{path(t, "rocket.jpg")}, Size: 256, Filter: "bicubic"}
