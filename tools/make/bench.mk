@@ -21,3 +21,7 @@ bench-preprocess: setup ## Measure preprocess, in turn with Pillow from PyPI (do
 bench-plot: $(TOOLS)/plot ## Draw docs/img/batching.svg from what bench-predictor found
 	@mkdir -p docs/img
 	@$(TOOLS)/plot -output docs/img/batching.svg coverage/bench-predictor.json
+
+.PHONY: resize-pictures
+resize-pictures: setup build ## Draw docs/img/resize-*.png with triptych preprocess
+	@tools/resize-pictures.sh

@@ -94,6 +94,9 @@ func (b *runner) same(us *turns.Side, task turns.Task, them rival) (version stri
 		b.Report.Notes = append(b.Report.Notes, fmt.Sprintf("Samples of %s differ from ours by %d at most.", version, want.Difference))
 		return version, nil
 	}
+	if task.Scaled {
+		b.Report.Notes = append(b.Report.Notes, fmt.Sprintf("Samples of scaled decoding differ from those of exact decoding by %.2f in the mean and %d at most.", got.Mean, got.Difference))
+	}
 	for i, file := range task.Files {
 		if len(got.Sums) != len(want.Sums) || got.Sums[i] != want.Sums[i] {
 			return "", fmt.Errorf("%s: our pixels are not those of %s, so that there is nothing to compare", filepath.Base(file), version)

@@ -37,9 +37,11 @@ type Prepared struct {
 	// Sums are the SHA-256 of the results of all files.
 	Sums []string `json:"sums"`
 	// Difference is the greatest difference of a sample to what ours makes, where a
-	// library can't be expected to give the same.
-	Difference int    `json:"difference,omitempty"`
-	Version    string `json:"version"`
+	// library can't be expected to give the same; or to what is exact, where a task
+	// is not. Mean is the mean difference.
+	Difference int     `json:"difference,omitempty"`
+	Mean       float64 `json:"mean,omitempty"`
+	Version    string  `json:"version"`
 }
 
 // Turn is what came of one.

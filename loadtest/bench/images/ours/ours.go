@@ -84,10 +84,13 @@ func prepareImages(task turns.Task) (turns.Work, turns.Prepared, error) {
 		out, _ := oip.Output(resp, Output)
 		p.Sums = append(p.Sums, Sum(out.Data))
 	}
+	if task.Scaled {
+		err = compare(&p, task, m, requests)
+	}
 	return func(n int) error {
 		_, _, err := m.InferTimed(context.Background(), requests[n%len(requests)])
 		return err
-	}, p, nil
+	}, p, err
 }
 
 func load(task turns.Task) (modelserver.TimedModel, error) {

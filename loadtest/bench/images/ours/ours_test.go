@@ -8,6 +8,7 @@ import (
 
 	"triptych/loadtest/bench/images/ours"
 	"triptych/loadtest/bench/turns"
+	"triptych/services/preprocess/decode"
 	"triptych/shared/testkit"
 )
 
@@ -43,13 +44,17 @@ func path(t *testing.T, name string) string {
 
 func TestImages(t *testing.T) {
 	want := sums(t)
-	task := turns.Task{Kind: turns.Image, Files: []string{path(t, "cat.jpg"), path(t, "cat_rotated_by_exif.jpg")}, Size: 256, Crop: 224, Filter: "bicubic", Upright: true}
+	files := []string{"camera.png", "coffee.bmp", "rocket.tiff", "cat_rotated_by_exif.jpg"}
+	task := turns.Task{Kind: turns.Image, Size: 256, Crop: 224, Filter: "bicubic", Upright: true}
+	for _, name := range files {
+		task.Files = append(task.Files, path(t, name))
+	}
 	work, p, err := ours.Prepare(task)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, name := range []string{"cat.jpg", "cat_rotated_by_exif.jpg"} {
-		if p.Sums[i] != want[name] || want[name] == "" {
+	for i, name := range files {
+		if exact := i < 3 || decode.JPEGDecoder == turbo; exact && (p.Sums[i] != want[name] || want[name] == "") {
 			t.Errorf("%s: %s, want %s", name, p.Sums[i], want[name])
 		}
 	}
@@ -57,8 +62,25 @@ func TestImages(t *testing.T) {
 		t.Error(err)
 	}
 	task.Upright = false
-	if _, lying, err := ours.Prepare(task); err != nil || lying.Sums[1] == p.Sums[1] || lying.Sums[0] != p.Sums[0] {
+	if _, lying, err := ours.Prepare(task); err != nil || lying.Sums[3] == p.Sums[3] || lying.Sums[0] != p.Sums[0] {
 		t.Errorf("as stored: %v, error %v", lying.Sums, err)
+	}
+}
+
+// turbo is the decoder whose pixels are Pillow's, and which can scale.
+const turbo = "libjpeg-turbo"
+
+// What scaled decoding costs in pixels is told.
+func TestScaledTellsItsDifference(t *testing.T) {
+	task := turns.Task{Kind: turns.Image, Files: []string{path(t, "rocket.jpg")}, Size: 64, Crop: 56, Filter: "bicubic", Scaled: true}
+	_, p, err := ours.Prepare(task)
+	scales := decode.JPEGDecoder == turbo
+	if err != nil || (p.Difference > 0) != scales || (p.Mean > 0) != scales || p.Mean > 10 {
+		t.Errorf("%+v, error %v", p, err)
+	}
+	task.Scaled = false
+	if _, exact, err := ours.Prepare(task); err != nil || exact.Difference != 0 || (exact.Sums[0] != p.Sums[0]) != scales {
+		t.Errorf("%+v, error %v", exact, err)
 	}
 }
 
