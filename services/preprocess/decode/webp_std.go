@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"image"
 
+	"github.com/disintegration/imaging"
 	"golang.org/x/image/webp"
 
 	"triptych/services/preprocess/pixels"
@@ -40,10 +41,7 @@ func decodeWebP(_ context.Context, s webpStill, part image.Rectangle, to webpRow
 	case *image.NYCbCrA:
 		studioRGB(&m.YCbCr, m, part, to)
 	default:
-		plain, err := straight(img)
-		if err != nil {
-			return broken(err, WebP, corrupt)
-		}
+		plain := imaging.Clone(img)
 		for y := range part.Dy() {
 			row := plain.Pix[plain.PixOffset(part.Min.X, part.Min.Y+y):][:4*part.Dx()]
 			if to.samples == webpRGBA {
