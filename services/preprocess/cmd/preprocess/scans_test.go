@@ -1,4 +1,4 @@
-package measure_test
+package main_test
 
 import (
 	"encoding/binary"

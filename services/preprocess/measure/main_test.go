@@ -1,9 +1,0 @@
-package measure_test
-
-import (
-	"testing"
-
-	"triptych/shared/testkit"
-)
-
-func TestMain(m *testing.M) { testkit.Main(m) }
