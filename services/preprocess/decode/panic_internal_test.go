@@ -2,6 +2,7 @@ package decode
 
 import (
 	"errors"
+	"io"
 	"testing"
 
 	"triptych/shared/failure"
@@ -24,5 +25,18 @@ func TestPanicBecomesABrokenImage(t *testing.T) {
 	}
 	if got, want := failure.Message(err), "the TIFF image is corrupt"; got != want {
 		t.Errorf("message is %q, want %q", got, want)
+	}
+}
+
+// Who is to blame is known before the file is blamed.
+func TestWhatHasAKindKeepsIt(t *testing.T) {
+	for want, err := range map[failure.Kind]error{
+		failure.Internal:    failure.New(failure.Internal, "there is not enough memory"),
+		failure.Cancelled:   failure.New(failure.Cancelled, "the caller has gone"),
+		failure.BrokenImage: io.ErrUnexpectedEOF,
+	} {
+		if got := failure.KindOf(brokenBy(err, PNG)); got != want {
+			t.Errorf("%v became %s, want %s", err, got, want)
+		}
 	}
 }

@@ -62,20 +62,9 @@ func (f *pngFile) decode(j job) (*pixels.Image, error) {
 	}
 	if err != nil {
 		out.Release()
-		return nil, pngFailure(err)
+		return nil, brokenBy(err, PNG)
 	}
 	return out, nil
-}
-
-func pngFailure(err error) error {
-	switch {
-	case failure.KindOf(err) != failure.Internal: // it has one already
-		return err
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		return broken(err, PNG, truncated)
-	default:
-		return broken(err, PNG, corrupt)
-	}
 }
 
 // pngRows reads rows, one pass after the other.

@@ -82,7 +82,7 @@ func (d *tiffDecode) block(index int, area image.Rectangle) error {
 			err = d.unpack[i].begin(packed)
 		}
 		if err != nil {
-			return d.blame(err)
+			return brokenBy(err, TIFF)
 		}
 	}
 	wanted := area.Intersect(d.img.Bounds)
@@ -92,7 +92,7 @@ func (d *tiffDecode) block(index int, area image.Rectangle) error {
 		}
 		for i, unpack := range d.unpack {
 			if err := unpack.read(d.rows[i].bytes); err != nil {
-				return d.blame(err)
+				return brokenBy(err, TIFF)
 			}
 			d.predict(d.rows[i].bytes)
 		}
@@ -105,12 +105,4 @@ func (d *tiffDecode) block(index int, area image.Rectangle) error {
 		}
 	}
 	return nil
-}
-
-// blame gives an error of an unpacker its kind, but for that of the context.
-func (d *tiffDecode) blame(err error) error {
-	if ended := failure.OfContext(d.job.ctx); ended != nil {
-		return ended
-	}
-	return brokenBy(err, TIFF)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+
+	"triptych/shared/failure"
 )
 
 var (
@@ -127,7 +129,7 @@ func (u *deflated) read(row []byte) error { return u.zlib.fill(row) }
 // next implements packets.
 func (u *deflated) next() ([]byte, error) {
 	const piece = 1 << 14
-	if err := u.ctx.Err(); err != nil {
+	if err := failure.OfContext(u.ctx); err != nil {
 		return nil, err
 	}
 	n := min(piece, len(u.packed))
