@@ -23,18 +23,19 @@ func tiffHeader(data []byte) (*header, error) {
 	if err := p.readBlocks(); err != nil {
 		return nil, err
 	}
+	if p.compression == tiffJPEG {
+		if err := p.readJPEG(); err != nil {
+			return nil, err
+		}
+	}
 	h.memory = p.memory()
 	return h, nil
 }
 
-// memory is the result, some rows and, for JPEG, a block.
+// memory is the result, some rows and, for JPEG, what a block takes.
 func (p *tiffPage) memory() int64 {
 	const rows = 4
-	n := pixels.Samples*int64(p.width)*int64(p.height) + rows*p.rowBytes()*int64(p.planes())
-	if p.compression == tiffJPEG {
-		n += pixels.Samples * int64(p.blockWidth) * int64(p.blockHeight)
-	}
-	return n
+	return pixels.Samples*int64(p.width)*int64(p.height) + rows*p.rowBytes()*int64(p.planes()) + p.jpegMemory
 }
 
 func (p *tiffPage) decode(j job) (*pixels.Image, error) {

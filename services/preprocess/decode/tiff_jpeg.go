@@ -9,6 +9,18 @@ import (
 	"triptych/shared/failure"
 )
 
+// readJPEG finds out what a block of JPEG data takes: that is told by the first, and
+// no other may take more.
+func (p *tiffPage) readJPEG() error {
+	first := new(jpegFrame)
+	if err := first.scan(p.stored(0)); err != nil {
+		return ofJPEG(err)
+	}
+	first.jfif = false // what says so is left out of what is decoded
+	p.jpegMemory = first.memory()
+	return nil
+}
+
 // jpegBlock decodes a block of JPEG data, or one for each plane.
 func (d *tiffDecode) jpegBlock(index int, area image.Rectangle) error {
 	planes := 1
@@ -45,8 +57,8 @@ func (d *tiffDecode) jpegPart(index int, area image.Rectangle) (*pixels.Image, e
 	if h.width < area.Dx() || h.height < area.Dy() || h.width > d.blockWidth || h.height > d.blockHeight {
 		return nil, broken(nil, TIFF, "corrupt: its JPEG data are of another size")
 	}
-	if err := d.job.opts.Limits.check(TIFF, h); err != nil {
-		return nil, err
+	if h.memory > d.jpegMemory {
+		return nil, broken(nil, TIFF, "corrupt: its JPEG data are not all of one kind")
 	}
 	whole := View{Reduce: 1, Region: image.Rect(0, 0, h.width, h.height)}
 	part, err := h.pixels(job{ctx: d.job.ctx, pool: d.job.pool, opts: d.job.opts, view: whole})
