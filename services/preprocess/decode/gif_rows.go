@@ -26,7 +26,7 @@ func (f *gifFile) decode(j job) (*pixels.Image, error) {
 	out := j.pool.Image(f.canvas, j.view.Region.Intersect(canvas))
 	colors := f.colors(j.opts.Background)
 	if f.frame != canvas {
-		fill(out.Pix, colors[max(f.transparent, 0)])
+		pixels.Fill(out.Pix, colors[max(f.transparent, 0)])
 	}
 	if err := f.draw(j, colors, out); err != nil {
 		out.Release()

@@ -1,7 +1,5 @@
 package decode
 
-import "triptych/services/preprocess/pixels"
-
 // flatten turns a row of RGBA into RGB: over the color, as Pillow's paste with
 // the alpha as its mask does it, or without its alpha where there is no color.
 func (c *Color) flatten(row, to []byte) {
@@ -27,16 +25,5 @@ func (c *Color) under(alpha byte, rgb, to []byte) {
 	for i := range c {
 		v := uint(rgb[i])*over + uint(c[i])*rest + 128
 		to[i] = byte((v>>8 + v) >> 8)
-	}
-}
-
-// fill makes every pixel the same.
-func fill(row []byte, color [pixels.Samples]byte) {
-	if len(row) < pixels.Samples {
-		return
-	}
-	done := copy(row, color[:])
-	for done < len(row) {
-		done += copy(row[done:], row[:done])
 	}
 }

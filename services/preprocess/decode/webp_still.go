@@ -27,7 +27,7 @@ func (s webpStill) onCanvas(j job, canvas image.Point, place image.Rectangle, tr
 	if transparent && j.opts.Background != nil {
 		empty = *j.opts.Background
 	}
-	fill(out.Pix, empty)
+	pixels.Fill(out.Pix, empty)
 	stride := pixels.Samples * canvas.X
 	at := place.Min.Y*stride + pixels.Samples*place.Min.X
 	if err := s.draw(j, image.Rectangle{Max: s.size}, out.Pix[at:], stride); err != nil {

@@ -40,6 +40,13 @@ func (m *Image) Row(y int) []byte {
 	return m.Pix[(y-m.Bounds.Min.Y)*stride:][:stride:stride]
 }
 
+// Fill makes all pixels of pix the same.
+func Fill(pix []byte, color [Samples]byte) {
+	for done := copy(pix, color[:]); done < len(pix); {
+		done += copy(pix[done:], pix[:done])
+	}
+}
+
 // Release gives the memory back to the pool that lent it. Pix is gone with it.
 func (m *Image) Release() {
 	if m == nil || m.lent == nil {

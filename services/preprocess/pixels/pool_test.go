@@ -1,6 +1,7 @@
 package pixels_test
 
 import (
+	"bytes"
 	"image"
 	"testing"
 
@@ -25,6 +26,16 @@ func TestReleaseTwiceLendsOnce(t *testing.T) {
 	a.Pix[0], b.Pix[0] = 1, 2
 	if a.Pix[0] != 1 {
 		t.Error("two pictures share memory")
+	}
+}
+
+func TestFill(t *testing.T) {
+	for n := range 5 {
+		pix := make([]byte, 3*n)
+		pixels.Fill(pix, [3]byte{1, 2, 3})
+		if want := bytes.Repeat([]byte{1, 2, 3}, n); !bytes.Equal(pix, want) {
+			t.Errorf("%d pixels are %v", n, pix)
+		}
 	}
 }
 

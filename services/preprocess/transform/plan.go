@@ -108,7 +108,7 @@ func (p *Plan) Apply(img *pixels.Image, pool *pixels.Pool, out []byte) error {
 func (p *Plan) draw(img *pixels.Image, pool *pixels.Pool, rgb []byte) {
 	w, h := p.transform.spec.OutWidth, p.transform.spec.OutHeight
 	if p.shown.Dx() < w || p.shown.Dy() < h {
-		pad(rgb, p.transform.padding)
+		pixels.Fill(rgb, p.transform.padding)
 	}
 	corner := p.shown.Min.Sub(image.Pt(p.geometry.left, p.geometry.top))
 	target := resample.Canvas{Pix: rgb[(corner.Y*w+corner.X)*pixels.Samples:], Stride: w * pixels.Samples}
@@ -123,12 +123,4 @@ func (p *Plan) draw(img *pixels.Image, pool *pixels.Pool, rgb []byte) {
 	lying := resample.Canvas{Pix: pix, Stride: stride}
 	resample.Resize(img, p.rows, p.columns, !rowsFirst, lying, pool)
 	transpose(lying, target, p.shown.Size())
-}
-
-// pad fills pixels with a color.
-func pad(rgb []byte, color [pixels.Samples]byte) {
-	filled := copy(rgb, color[:])
-	for filled < len(rgb) {
-		filled += copy(rgb[filled:], rgb[:filled])
-	}
 }
