@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"triptych/services/preprocess/resample"
 	"triptych/services/preprocess/transform"
 )
 
@@ -11,13 +12,22 @@ import (
 // that who has a tensor can turn it back into a picture.
 func describe(s transform.Spec) map[string]string {
 	d := map[string]string{
-		"resize": string(s.Resize), "layout": string(s.Layout), "colors": string(s.Colors),
+		"resampler": resampler(s.Filter),
+		"resize":    string(s.Resize), "layout": string(s.Layout), "colors": string(s.Colors),
 	}
 	if n := s.Normalise; n != nil {
 		count := s.Colors.Count()
 		d["scale"], d["mean"], d["std"] = number(n.Scale), list(n.Mean[:count]), list(n.Std[:count])
 	}
 	return d
+}
+
+// resampler names a filter, and whose arithmetic it has.
+func resampler(filter resample.Filter) string {
+	if filter == resample.OpenCVLinear {
+		return string(filter)
+	}
+	return "pillow " + string(filter)
 }
 
 // number has all digits that tell it from its neighbours.

@@ -32,7 +32,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 			Name: "triptych_image_transform_seconds", Help: "Time to resize, crop and lay out an image.", Buckets: buckets,
 		}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "triptych_image_refused_total", Help: "Images that were refused, by the kind of failure.",
+			Name: "triptych_image_refused_total", Help: "Images that got no tensor, by the kind of failure.",
 		}, []string{"kind"}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "triptych_image_decoder_panics_total", Help: "Images on which a decoder panicked.",
