@@ -6,11 +6,12 @@ Pillow 13 (pip install pillow==13.0.0).
 
 import hashlib
 import io
-import json
 import pathlib
 import struct
 
 from PIL import Image, ImageOps
+
+import golden
 
 HERE = pathlib.Path(__file__).parent / "bmp"
 W, H = 37, 29
@@ -252,7 +253,7 @@ def pillow(data):
     return ImageOps.exif_transpose(Image.open(io.BytesIO(data))).convert("RGB").tobytes()
 
 
-def golden():
+def rows():
     for name, data in sorted(SAMPLES.items()):
         (HERE / name).write_bytes(data)
         rgb = image_of(OURS[name]) if name in DIFFERENT else pillow(data)
@@ -267,4 +268,4 @@ def golden():
 
 
 HERE.mkdir(exist_ok=True)
-(HERE / "golden.json").write_text("[\n" + ",\n".join(json.dumps(row) for row in golden()) + "\n]\n")
+golden.write(HERE / "golden.json", rows())

@@ -4,13 +4,11 @@ image. Needs Pillow 13 (pip install pillow==13.0.0).
     python services/preprocess/testdata/make_golden.py
 """
 
-import hashlib
-import json
 import pathlib
 
 from PIL import Image
 
-HERE = pathlib.Path(__file__).parent
+import golden
 
 FILTERS = {
     "nearest": Image.Resampling.NEAREST,
@@ -30,10 +28,6 @@ SIZES = [
 ]
 
 
-def digest(image):
-    return hashlib.sha256(image.tobytes()).hexdigest()
-
-
 def synthetic(width, height):
     """The same image as in transform/golden_test.go."""
     return bytes(
@@ -48,13 +42,8 @@ def resized():
         for name, resample in FILTERS.items():
             yield {
                 "from": list(size), "to": list(target), "filter": name,
-                "sha256": digest(image.resize(target, resample)),
+                "sha256": golden.digest(image.resize(target, resample)),
             }
 
 
-def write(name, rows):
-    lines = ",\n".join(json.dumps(row) for row in rows)
-    (HERE / name).write_text("[\n" + lines + "\n]\n")
-
-
-write("resized.json", resized())
+golden.write(pathlib.Path(__file__).parent / "resized.json", resized())

@@ -7,7 +7,6 @@ fax and JPEG data.
 
 import hashlib
 import io
-import json
 import pathlib
 import struct
 import subprocess
@@ -15,6 +14,8 @@ import tempfile
 import zlib
 
 from PIL import Image, ImageOps
+
+import golden
 
 HERE = pathlib.Path(__file__).parent / "tiff"
 W, H = 29, 23
@@ -433,7 +434,7 @@ def pillow(data):
     return ImageOps.exif_transpose(Image.open(io.BytesIO(data))).convert("RGB")
 
 
-def golden():
+def rows():
     for name, data in sorted([*SAMPLES.items(), *by_tiffcp()]):
         (HERE / name).write_bytes(data)
         try:
@@ -454,4 +455,4 @@ def golden():
 
 
 HERE.mkdir(exist_ok=True)
-(HERE / "golden.json").write_text("[\n" + ",\n".join(json.dumps(row) for row in golden()) + "\n]\n")
+golden.write(HERE / "golden.json", rows())
