@@ -13,13 +13,9 @@ import (
 )
 
 // DEC-16: all common variants, and many uncommon ones.
-func TestBMPSamples(t *testing.T) { checkCorpus(t, "bmp") }
+func TestBMPDecodesToPillowsPixels(t *testing.T) { checkFolder(t, "bmp") }
 
-func TestBMPRegions(t *testing.T) { checkRegions(t, "bmp") }
-
-func TestBMPDamage(t *testing.T) { checkDamage(t, "bmp") }
-
-func FuzzBMP(f *testing.F) { fuzzCorpus(f, "bmp", "*.bmp") }
+func TestDamagedBMPs(t *testing.T) { checkDamage(t, "bmp") }
 
 // bmpWith is a BMP file of 4x2 pixels with a header of 40 bytes.
 func bmpWith(bits uint16, compression uint32, behind ...byte) []byte {
@@ -94,27 +90,14 @@ func TestBMPBackground(t *testing.T) {
 	}
 }
 
-// whenDone is a context that ends after it has been asked some times.
-type whenDone struct {
-	context.Context
-	left int
-}
-
-func (c *whenDone) Err() error {
-	if c.left--; c.left < 0 {
-		return context.Canceled
-	}
-	return nil
-}
-
 func TestBMPEndsWithItsContext(t *testing.T) {
 	for _, file := range []string{"rgb24.bmp", "pal8.bmp", "rle8.bmp", "rle8_end_early.bmp"} {
 		t.Run(file, func(t *testing.T) {
-			h, err := decode.Open(sample{File: file}.read(t, "bmp"), options())
+			h, err := decode.Open(readFile(t, folder("bmp", file)), options())
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = h.Decode(&whenDone{context.Background(), 10}, new(pixels.Pool), decode.View{})
+			_, err = h.Decode(&leaving{context.Background(), 10}, new(pixels.Pool), decode.View{})
 			if failure.KindOf(err) != failure.Cancelled {
 				t.Errorf("got %v, want it cancelled", err)
 			}

@@ -68,7 +68,7 @@ type header struct {
 	orientation int
 	// reductions are by what the picture may be divided while it is decoded.
 	reductions []int
-	// pixels decodes. It is called once, after the limits have been checked.
+	// pixels decodes. It is called after the limits have been checked.
 	pixels func(job) (*pixels.Image, error)
 }
 
@@ -129,8 +129,8 @@ func (h Header) Reduced(reduce int) image.Point {
 }
 
 // Decode reads the pixels, into memory of the pool that the caller releases. It
-// may be called once for a Header. It ends soon after ctx does, with the CPU
-// free. A panic inside becomes a broken image whose cause is a *failure.Panic.
+// may be called again, but not at the same time. It ends soon after ctx does, with
+// the CPU free. A panic inside becomes a broken image whose cause is a *failure.Panic.
 func (h Header) Decode(ctx context.Context, pool *pixels.Pool, view View) (img *pixels.Image, err error) {
 	defer recoverInto(&h.Format, &err)
 	if err := failure.OfContext(ctx); err != nil {

@@ -117,7 +117,7 @@ func TestBrokenEXIFCountsAsUpright(t *testing.T) {
 			if got.Orientation != tc.orientation || got.BrokenEXIF != tc.broken {
 				t.Errorf("orientation is %d (broken: %v), want %d (%v)", got.Orientation, got.BrokenEXIF, tc.orientation, tc.broken)
 			}
-			if took := time.Since(begin); took > time.Second {
+			if took := time.Since(begin); took > 10*time.Second {
 				t.Errorf("took %v", took)
 			}
 		})

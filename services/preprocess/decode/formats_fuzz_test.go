@@ -17,7 +17,7 @@ import (
 // folder.
 func addSeeds(f *testing.F, format decode.Format, sub string) {
 	f.Helper()
-	samples, err := filepath.Glob(folder(sub, "*."+sub))
+	samples, err := filepath.Glob(folder(sub, "*"))
 	if err != nil || len(samples) == 0 {
 		f.Fatalf("no samples in %s: %v", sub, err)
 	}
@@ -87,6 +87,18 @@ func FuzzGIF(f *testing.F) {
 func FuzzWebP(f *testing.F) {
 	addSeeds(f, decode.WebP, "webp")
 	f.Add(unhex(f, "52494646 14000000 57454250 5650384C 08000000 2FFFFFFF 0F888808"), uint64(0)) // DEC-01
+	f.Fuzz(checkWithPart)
+}
+
+// FuzzBMP is given BMP files.
+func FuzzBMP(f *testing.F) {
+	addSeeds(f, decode.BMP, "bmp")
+	f.Fuzz(checkWithPart)
+}
+
+// FuzzTIFF is given TIFF files.
+func FuzzTIFF(f *testing.F) {
+	addSeeds(f, decode.TIFF, "tiff")
 	f.Fuzz(checkWithPart)
 }
 

@@ -124,7 +124,7 @@ func TestFramesOfHostileFiles(t *testing.T) {
 			if tc.want == "" && failure.KindOf(err) == failure.TooLarge || tc.want != "" && (failure.KindOf(err) != failure.TooLarge || !strings.Contains(failure.Message(err), tc.want)) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}
-			if took := time.Since(begin); took > time.Second {
+			if took := time.Since(begin); took > 10*time.Second {
 				t.Errorf("took %v", took)
 			}
 		})

@@ -58,9 +58,25 @@ func blank(width, height, scans int) []byte {
 // sequential is a picture of three components at full size, each in a scan of its
 // own, that says nothing.
 func sequential(width, height int) []byte {
-	blocks := (width + 7) / 8 * ((height + 7) / 8)
+	blocks, out := beginning(width, height)
+	for component := range byte(3) {
+		out = append(append(out, jpegSegment(0xda, 1, component+1, 0, 0, 63, 0)...), make([]byte, (2*blocks+7)/8)...)
+	}
+	return append(out, 0xff, 0xd9)
+}
+
+// flat is the same picture in one scan.
+func flat(width, height int) []byte {
+	blocks, out := beginning(width, height)
+	out = append(append(out, jpegSegment(0xda, 3, 1, 0, 2, 0, 3, 0, 0, 63, 0)...), make([]byte, (3*2*blocks+7)/8)...)
+	return append(out, 0xff, 0xd9)
+}
+
+// beginning is what comes before the first scan of those, and how many blocks a
+// component has, of two bits each.
+func beginning(width, height int) (blocks int, out []byte) {
 	frame := binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16([]byte{8}, uint16(height)), uint16(width))
-	out := slices.Concat(
+	return (width + 7) / 8 * ((height + 7) / 8), slices.Concat(
 		[]byte{0xff, 0xd8},
 		jpegSegment(0xdb, append([]byte{0}, bytes.Repeat([]byte{1}, 64)...)...),
 		jpegSegment(0xc0, append(frame, 3, 1, 0x11, 0, 2, 0x11, 0, 3, 0x11, 0)...),
@@ -68,8 +84,4 @@ func sequential(width, height int) []byte {
 		jpegSegment(0xc4, append(append([]byte{0x00, 1}, make([]byte, 15)...), 0x00)...),
 		jpegSegment(0xc4, append(append([]byte{0x10, 1}, make([]byte, 15)...), 0x00)...),
 	)
-	for component := range byte(3) {
-		out = append(append(out, jpegSegment(0xda, 1, component+1, 0, 0, 63, 0)...), make([]byte, (2*blocks+7)/8)...)
-	}
-	return append(out, 0xff, 0xd9)
 }

@@ -44,7 +44,10 @@ func bmpOf(width, height int32, bits uint16) []byte {
 func deflated(tb testing.TB, n int) []byte {
 	tb.Helper()
 	var out bytes.Buffer
-	w := zlib.NewWriter(&out)
+	w, err := zlib.NewWriterLevel(&out, zlib.BestSpeed)
+	if err != nil {
+		tb.Fatal(err)
+	}
 	for block := make([]byte, 1<<20); n > 0; n -= len(block) {
 		if _, err := w.Write(block[:min(n, len(block))]); err != nil {
 			tb.Fatal(err)
@@ -126,7 +129,7 @@ func TestHeaderBombs(t *testing.T) {
 			if n := after.TotalAlloc - before.TotalAlloc; n > most {
 				t.Errorf("allocated %d bytes, want at most %d", n, most)
 			}
-			if took > time.Second {
+			if took > 10*time.Second {
 				t.Errorf("took %v", took)
 			}
 		})
@@ -136,7 +139,7 @@ func TestHeaderBombs(t *testing.T) {
 // A tile may be as large as it pleases within the image and still be a bomb.
 func TestDeflatedTileStaysWithinItsTile(t *testing.T) {
 	page := with(greyPage(1000, 1000), map[uint16]uint32{259: 8, 322: 1008, 323: 1008})
-	packed := deflated(t, 32<<20)
+	packed := deflated(t, 16<<20)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_, err := decodeAll(tiffOf(page, packed), options())
@@ -144,7 +147,7 @@ func TestDeflatedTileStaysWithinItsTile(t *testing.T) {
 	if err != nil {
 		t.Errorf("a tile with too many bytes is cut off, but got %v", err)
 	}
-	if n := after.TotalAlloc - before.TotalAlloc; n > 48<<20 {
+	if n := after.TotalAlloc - before.TotalAlloc; n > 14<<20 {
 		t.Errorf("allocated %d bytes", n)
 	}
 }

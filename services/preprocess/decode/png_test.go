@@ -14,16 +14,7 @@ import (
 )
 
 // DEC-12, PRE-06, PRE-07.
-func TestPNGDecodesToPillowsPixels(t *testing.T) {
-	for _, want := range readGolden(t, folder("png", "golden.json")) {
-		t.Run(want.File, func(t *testing.T) {
-			checkGolden(t, folder("png", want.File), want)
-			if want.SHA256 != "" {
-				checkParts(t, folder("png", want.File))
-			}
-		})
-	}
-}
+func TestPNGDecodesToPillowsPixels(t *testing.T) { checkFolder(t, "png") }
 
 func TestPNGSuiteDecodesToPillowsPixels(t *testing.T) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()

@@ -14,13 +14,9 @@ import (
 
 // DEC-16: all that is common in TIFF files, and DEC-12: 16 bits keep the upper
 // byte.
-func TestTIFFSamples(t *testing.T) { checkCorpus(t, "tiff") }
+func TestTIFFDecodesToPillowsPixels(t *testing.T) { checkFolder(t, "tiff") }
 
-func TestTIFFRegions(t *testing.T) { checkRegions(t, "tiff") }
-
-func TestTIFFDamage(t *testing.T) { checkDamage(t, "tiff") }
-
-func FuzzTIFF(f *testing.F) { fuzzCorpus(f, "tiff", "*.tif") }
+func TestDamagedTIFFs(t *testing.T) { checkDamage(t, "tiff") }
 
 func TestTIFFRefusals(t *testing.T) {
 	page := func(changes map[uint16]uint32) []byte {
@@ -143,11 +139,11 @@ func TestTIFFBackground(t *testing.T) {
 func TestTIFFEndsWithItsContext(t *testing.T) {
 	for _, file := range []string{"rgb.tif", "rgb_lzw.tif", "rgb_tiled_deflate.tif", "fax_g4.tif", "jpeg_grey_strips.tif"} {
 		t.Run(file, func(t *testing.T) {
-			h, err := decode.Open(sample{File: file}.read(t, "tiff"), options())
+			h, err := decode.Open(readFile(t, folder("tiff", file)), options())
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = h.Decode(&whenDone{context.Background(), 3}, new(pixels.Pool), decode.View{})
+			_, err = h.Decode(&leaving{context.Background(), 3}, new(pixels.Pool), decode.View{})
 			if failure.KindOf(err) != failure.Cancelled {
 				t.Errorf("got %v, want it cancelled", err)
 			}
