@@ -25,11 +25,11 @@ import (
 	"triptych/shared/testkit"
 )
 
-// preprocessors are models that see the same pixels, each in its own layout, and a
-// few others.
 const commonParameters = `
 	{ key: "size" value { string_value: "256" } }, { key: "filter" value { string_value: "bicubic" } },`
 
+// preprocessors are models that see the same pixels, each in its own layout, and a
+// few others.
 func preprocessors() map[string]string {
 	input := `backend: "image" max_batch_size: 4 input [ { name: "IMAGE" data_type: TYPE_STRING dims: [ 1 ] } ]`
 	model := func(datatype, dims, parameters string) string {

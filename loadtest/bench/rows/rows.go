@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"time"
 
@@ -88,7 +87,7 @@ func (p Program) measure(ctx context.Context, book *Book, stdout io.Writer) (err
 	rows := p.Rows(book)
 	var errs []error
 	for row := 1; row <= p.Flags.Last; row++ {
-		if slices.Contains(p.Flags.Rows, row) && ctx.Err() == nil {
+		if p.Flags.Has(row) && ctx.Err() == nil {
 			if err := rows[row](ctx); err != nil {
 				errs = append(errs, fmt.Errorf("row %d: %w", row, err))
 			}
