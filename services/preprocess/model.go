@@ -2,6 +2,7 @@ package preprocess
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -50,7 +51,7 @@ func (m *model) InferTimed(ctx context.Context, req *inference.ModelInferRequest
 	}
 	shape := m.plan.shape
 	if m.plan.batched {
-		shape = append([]int64{int64(len(images))}, shape...)
+		shape = slices.Concat([]int64{int64(len(images))}, shape)
 	}
 	resp := &inference.ModelInferResponse{}
 	oip.AddOutput(resp, oip.Tensor{Name: m.plan.output, Datatype: m.plan.datatype, Shape: shape, Data: j.out})

@@ -126,6 +126,7 @@ func (f *jpegFrame) read(marker byte, segment []byte) error {
 	f.marker, f.precision = marker, int(segment[0])
 	f.height = int(binary.BigEndian.Uint16(segment[1:]))
 	f.width = int(binary.BigEndian.Uint16(segment[3:]))
+	f.components = make([]jpegComponent, 0, segment[5])
 	for i := range int(segment[5]) {
 		sampling := segment[6+3*i+1]
 		f.components = append(f.components, jpegComponent{h: int(sampling >> 4), v: int(sampling & 15)})
@@ -167,7 +168,7 @@ func jpegHeader(data []byte) (*header, error) {
 	}
 	return &header{
 		width: f.width, height: f.height, memory: f.memory(), orientation: exifOrientation(f.exif),
-		reductions: jpegReductions(),
+		reductions: jpegReductions[:],
 		pixels:     func(j job) (*pixels.Image, error) { return decodeJPEG(j, data, &f) },
 	}, nil
 }

@@ -1,6 +1,10 @@
 package decode
 
-import "triptych/services/preprocess/pixels"
+import (
+	"iter"
+
+	"triptych/services/preprocess/pixels"
+)
 
 // A block is 8x8 samples.
 const jpegBlock = 8
@@ -21,13 +25,15 @@ func (f *jpegFrame) factors() (h, v int) {
 }
 
 // planes are the components. Their sampling factors may be anything.
-func (f *jpegFrame) planes() []jpegPlane {
-	hmax, vmax := f.factors()
-	planes := make([]jpegPlane, len(f.components))
-	for i, c := range f.components {
-		planes[i] = jpegPlane{columns: jpegUnits(f.width, c.h, hmax), rows: jpegUnits(f.height, c.v, vmax)}
+func (f *jpegFrame) planes() iter.Seq2[int, jpegPlane] {
+	return func(yield func(int, jpegPlane) bool) {
+		hmax, vmax := f.factors()
+		for i, c := range f.components {
+			if !yield(i, jpegPlane{columns: jpegUnits(f.width, c.h, hmax), rows: jpegUnits(f.height, c.v, vmax)}) {
+				return
+			}
+		}
 	}
-	return planes
 }
 
 // jpegUnits is how many blocks a side of a component has, rounded up to a

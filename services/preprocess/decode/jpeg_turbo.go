@@ -22,7 +22,7 @@ import (
 const JPEGDecoder = "libjpeg-turbo"
 
 // jpegReductions are those that libjpeg-turbo and Pillow have in common.
-func jpegReductions() []int { return []int{2, 4, 8} }
+var jpegReductions = [...]int{2, 4, 8}
 
 // memory is the result, the rows that libjpeg-turbo works on, and the
 // coefficients, as int16, of a file of many scans. What does not grow with the
@@ -47,28 +47,32 @@ func decodeJPEG(j job, data []byte, f *jpegFrame) (*pixels.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	view := C.struct_triptych_jpeg_view{
+	// What C is given is one piece of memory.
+	var given struct {
+		view    C.struct_triptych_jpeg_view
+		stop    atomic.Uint32
+		message [C.TRIPTYCH_JPEG_MESSAGE]C.char
+	}
+	given.view = C.struct_triptych_jpeg_view{
 		width: C.uint(f.width), height: C.uint(f.height), coefficients: C.uint64_t(2 * f.coefficients()),
 		reduce: C.uint(j.view.Reduce), left: C.uint(region.Min.X), top: C.uint(region.Min.Y),
 		right: C.uint(region.Max.X), bottom: C.uint(region.Max.Y),
 	}
-	var stop atomic.Uint32
-	defer context.AfterFunc(j.ctx, func() { stop.Store(1) })()
-	var message [C.TRIPTYCH_JPEG_MESSAGE]C.char
+	defer context.AfterFunc(j.ctx, func() { given.stop.Store(1) })()
 	img := j.pool.Image(size, region)
 	status := C.triptych_jpeg_decode(
-		(*C.uchar)(unsafe.Pointer(unsafe.SliceData(data))), C.size_t(len(data)), &view,
-		(*C.uchar)(unsafe.Pointer(unsafe.SliceData(img.Pix))), (*C.uint32_t)(unsafe.Pointer(&stop)), &message[0])
+		(*C.uchar)(unsafe.Pointer(unsafe.SliceData(data))), C.size_t(len(data)), &given.view,
+		(*C.uchar)(unsafe.Pointer(unsafe.SliceData(img.Pix))), (*C.uint32_t)(unsafe.Pointer(&given.stop)), &given.message[0])
 	if status == C.TRIPTYCH_JPEG_OK {
 		return img, nil
 	}
 	img.Release()
-	return nil, j.jpegFailure(status, errors.New("libjpeg: "+C.GoString(&message[0])))
+	return nil, j.jpegFailure(status, errors.New("libjpeg: "+C.GoString(&given.message[0])))
 }
 
 // jpegRegion is the size of the reduced picture and what is wanted of it.
 func (j job) jpegRegion(f *jpegFrame) (size image.Point, region image.Rectangle, err error) {
-	if j.view.Reduce != 1 && !slices.Contains(jpegReductions(), j.view.Reduce) {
+	if j.view.Reduce != 1 && !slices.Contains(jpegReductions[:], j.view.Reduce) {
 		return size, region, failure.New(failure.Internal, "a JPEG image can't be divided by %d", j.view.Reduce)
 	}
 	up := j.view.Reduce - 1
