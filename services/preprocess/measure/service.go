@@ -50,7 +50,7 @@ func Start(ctx context.Context, model string, options Options) (*Service, error)
 		return nil, err
 	}
 	flags := append([]string{"--grpc-address", ports[0], "--admin-address", ports[1], "--model-repository", options.Repository}, options.Flags...)
-	s := &Service{Admin: ports[1], command: exec.Command(options.Binary, flags...)}
+	s := &Service{Admin: ports[1], command: exec.CommandContext(context.WithoutCancel(ctx), options.Binary, flags...)}
 	s.command.Env = append(os.Environ(), options.Environ...)
 	if options.Logs != nil {
 		s.command.Stderr = options.Logs
@@ -79,7 +79,7 @@ func freePorts(ctx context.Context, count int) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer l.Close()
+		defer func() { _ = l.Close() }() // nothing was sent
 		ports[i] = l.Addr().String()
 	}
 	return ports, nil

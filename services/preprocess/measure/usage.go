@@ -23,7 +23,7 @@ type Usage struct {
 
 // Usage is what the service has taken so far.
 func (s *Service) Usage() (Usage, error) {
-	folder := filepath.Join("/proc", strconv.Itoa(s.command.Process.Pid))
+	folder := "/proc/" + strconv.Itoa(s.command.Process.Pid)
 	cpu, err := processorTime(folder)
 	if err != nil {
 		return Usage{}, err
