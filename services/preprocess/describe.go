@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"triptych/services/preprocess/resample"
 	"triptych/services/preprocess/transform"
 )
 
@@ -12,6 +13,13 @@ import (
 func describe(s transform.Spec) map[string]string {
 	d := map[string]string{
 		"resize": string(s.Resize), "layout": string(s.Layout), "colors": string(s.Colors),
+	}
+	switch {
+	case s.Resize == transform.Keep: // nothing is resampled
+	case s.Filter == resample.OpenCVLinear:
+		d["resampler"] = "opencv linear"
+	default:
+		d["resampler"] = "pillow " + string(s.Filter)
 	}
 	if n := s.Normalise; n != nil {
 		count := s.Colors.Count()

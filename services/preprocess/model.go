@@ -62,7 +62,6 @@ func (m *model) InferTimed(ctx context.Context, req *inference.ModelInferRequest
 // Properties tell how images are read in this build.
 func (m *model) Properties() map[string]string {
 	p := map[string]string{
-		"resampler":  "pillow " + string(m.plan.filter),
 		"max_bytes":  strconv.FormatInt(m.plan.decode.Limits.Bytes, 10),
 		"max_pixels": strconv.FormatInt(m.plan.decode.Limits.Pixels, 10),
 		"max_width":  strconv.FormatInt(m.plan.decode.Limits.Width, 10),

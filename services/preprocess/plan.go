@@ -5,7 +5,6 @@ import (
 
 	"triptych/proto/inference"
 	"triptych/services/preprocess/decode"
-	"triptych/services/preprocess/resample"
 	"triptych/services/preprocess/transform"
 	"triptych/shared/failure"
 	"triptych/shared/modelconfig"
@@ -31,7 +30,6 @@ type plan struct {
 	// srgb turns colors into sRGB by the profile that a file holds.
 	srgb      bool
 	transform *transform.Transform
-	filter    resample.Filter
 	// properties tell how the result is laid out.
 	properties map[string]string
 }
@@ -66,7 +64,7 @@ func readPlan(cfg *inference.ModelConfig, limits Config) (*plan, error) {
 	if batch := max(int64(cfg.GetMaxBatchSize()), 1); batch > (maxResult-1)/int64(p.transform.Bytes()) {
 		return nil, failure.New(failure.Invalid, "model %q: output %q has dims %s, which takes 1 GiB or more for a batch of %d", cfg.GetName(), p.output, oip.FormatShape(p.shape), batch)
 	}
-	p.filter, p.properties = spec.Filter, describe(spec)
+	p.properties = describe(spec)
 	return p, nil
 }
 
