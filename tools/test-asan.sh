@@ -22,4 +22,5 @@ echo 'int main(void) { return 0; }' >"$probe/main.c"
 "$(go env CC)" -fsanitize=address -o "$probe/main" "$probe/main.c" 2>"$probe/why" && "$probe/main" ||
   do_without "$(go env CC) can't build for AddressSanitizer: $(head -n 1 "$probe/why")"
 
-CGO_ENABLED=1 go test -asan -count 1 -timeout 10m -tags "${TAGS:-}" ./services/preprocess/decode ./services/preprocess/resample
+echo "test-asan: building and running everything under AddressSanitizer takes some minutes"
+CGO_ENABLED=1 go test -asan -count 1 -timeout 30m -tags "${TAGS:-}" ./services/preprocess/decode ./services/preprocess/resample

@@ -12,22 +12,20 @@ import (
 // that who has a tensor can turn it back into a picture.
 func describe(s transform.Spec) map[string]string {
 	d := map[string]string{
-		"resampler": resampler(s.Filter),
-		"resize":    string(s.Resize), "layout": string(s.Layout), "colors": string(s.Colors),
+		"resize": string(s.Resize), "layout": string(s.Layout), "colors": string(s.Colors),
+	}
+	switch {
+	case s.Resize == transform.Keep: // nothing is resampled
+	case s.Filter == resample.OpenCVLinear:
+		d["resampler"] = "opencv linear"
+	default:
+		d["resampler"] = "pillow " + string(s.Filter)
 	}
 	if n := s.Normalise; n != nil {
 		count := s.Colors.Count()
 		d["scale"], d["mean"], d["std"] = number(n.Scale), list(n.Mean[:count]), list(n.Std[:count])
 	}
 	return d
-}
-
-// resampler names a filter, and whose arithmetic it has.
-func resampler(filter resample.Filter) string {
-	if filter == resample.OpenCVLinear {
-		return string(filter)
-	}
-	return "pillow " + string(filter)
 }
 
 // number has all digits that tell it from its neighbours.

@@ -14,15 +14,22 @@ import (
 // preset or a default has said.
 func TestPropertiesTellTheLayout(t *testing.T) {
 	keras := float32s(t)
-	keras.Parameters = map[string]*inference.ModelParameter{"preset": {StringValue: "keras_caffe"}, "filter": {StringValue: "opencv_linear"}}
+	keras.Parameters = map[string]*inference.ModelParameter{"preset": {StringValue: "keras_caffe"}}
 	keras.Output[0].Dims = []int64{224, 224, 3}
+	letterbox := float32s(t)
+	letterbox.Parameters = map[string]*inference.ModelParameter{"preset": {StringValue: "yolo_letterbox"}}
+	kept := sample(t)
+	delete(kept.Parameters, "size")
+	kept.Parameters["resize"] = &inference.ModelParameter{StringValue: "none"}
 	for name, tc := range map[string]struct {
 		cfg  *inference.ModelConfig
 		want map[string]string
 	}{
-		"bytes":  {sample(t), map[string]string{"resampler": "pillow bicubic", "resize": "shortest", "layout": "NHWC", "colors": "RGB"}},
-		"floats": {float32s(t), map[string]string{"resampler": "pillow bilinear", "resize": "shortest", "layout": "NCHW", "colors": "RGB", "scale": "0.00392156862745098", "mean": "0.485,0.456,0.406", "std": "0.229,0.224,0.225"}},
-		"preset": {keras, map[string]string{"resampler": "opencv_linear", "resize": "exact", "layout": "NHWC", "colors": "BGR", "scale": "1", "mean": "103.939,116.779,123.68", "std": "1,1,1"}},
+		"bytes":  {sample(t), map[string]string{"resize": "shortest", "resampler": "pillow bicubic", "layout": "NHWC", "colors": "RGB"}},
+		"floats": {float32s(t), map[string]string{"resize": "shortest", "resampler": "pillow bilinear", "layout": "NCHW", "colors": "RGB", "scale": "0.00392156862745098", "mean": "0.485,0.456,0.406", "std": "0.229,0.224,0.225"}},
+		"preset": {keras, map[string]string{"resize": "exact", "resampler": "pillow nearest", "layout": "NHWC", "colors": "BGR", "scale": "1", "mean": "103.939,116.779,123.68", "std": "1,1,1"}},
+		"opencv": {letterbox, map[string]string{"resize": "longest", "resampler": "opencv linear", "layout": "NCHW", "colors": "RGB", "scale": "0.00392156862745098", "mean": "0,0,0", "std": "1,1,1"}},
+		"as is":  {kept, map[string]string{"resize": "none", "layout": "NHWC", "colors": "RGB"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			described, ok := load(t, tc.cfg, telemetry.Discard()).(modelserver.Describer)
@@ -30,7 +37,7 @@ func TestPropertiesTellTheLayout(t *testing.T) {
 				t.Fatal("the model has no properties")
 			}
 			got := map[string]string{}
-			for _, key := range []string{"resampler", "resize", "layout", "colors", "scale", "mean", "std"} {
+			for _, key := range []string{"resize", "resampler", "layout", "colors", "scale", "mean", "std"} {
 				if value, ok := described.Properties()[key]; ok {
 					got[key] = value
 				}

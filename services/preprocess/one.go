@@ -56,10 +56,16 @@ func (j *job) decode(ctx context.Context, index int, begin time.Time) (*pixels.I
 	return img, err
 }
 
-// startDecode begins the span of an image. One that nobody keeps costs no
-// attributes.
+// start begins a span. One of a request that is not traced costs nothing.
+func (b *Backend) start(ctx context.Context, name string) (context.Context, trace.Span) {
+	if parent := trace.SpanFromContext(ctx); parent.SpanContext().IsValid() && !parent.SpanContext().IsSampled() && !parent.IsRecording() {
+		return ctx, parent // to end it does nothing
+	}
+	return b.tracer.Start(ctx, name)
+}
+
 func (b *Backend) startDecode(ctx context.Context, s *source, index int) (context.Context, trace.Span) {
-	ctx, span := b.tracer.Start(ctx, "decode")
+	ctx, span := b.start(ctx, "decode")
 	if span.IsRecording() {
 		span.SetAttributes(
 			attribute.Int("triptych.image.index", index),
@@ -83,7 +89,7 @@ func (p *picture) pixels(ctx context.Context, pool *pixels.Pool) (*pixels.Image,
 
 func (j *job) transform(ctx context.Context, index int, img *pixels.Image, begin time.Time) error {
 	b := j.model.backend
-	_, span := b.tracer.Start(ctx, "transform")
+	_, span := b.start(ctx, "transform")
 	defer span.End()
 	if span.IsRecording() {
 		span.SetAttributes(attribute.Int("triptych.image.index", index))

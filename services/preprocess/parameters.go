@@ -3,7 +3,9 @@ package preprocess
 import (
 	"encoding/hex"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"triptych/proto/inference"
 	"triptych/services/preprocess/decode"
@@ -17,11 +19,11 @@ import (
 // readDecode reads the parameters that say how files are read. Faults stay in
 // params.
 func (p *plan) readDecode(params *modelconfig.Parameters, limits Config) {
-	side := params.Int("max_side", limits.MaxSide, 1, limits.MaxSide)
+	side := readLimit(params, "max_side", limits.MaxSide)
 	p.decode = decode.Options{
 		Limits: decode.Limits{
-			Bytes:  params.Int("max_bytes", limits.MaxBytes, 1, limits.MaxBytes),
-			Pixels: params.Int("max_pixels", limits.MaxPixels, 1, limits.MaxPixels),
+			Bytes:  readLimit(params, "max_bytes", limits.MaxBytes),
+			Pixels: readLimit(params, "max_pixels", limits.MaxPixels),
 			Side:   side,
 			Width:  params.Int("max_width", side, 1, side),
 			Height: params.Int("max_height", side, 1, side),
@@ -31,6 +33,14 @@ func (p *plan) readDecode(params *modelconfig.Parameters, limits Config) {
 	}
 	p.scaled = params.Word("decode", "exact", "scaled") == "scaled"
 	p.upright = params.Word("orientation", "exif", "ignore") == "exif"
+}
+
+// readLimit reads a limit that is the service's by default, and can only be lower.
+func readLimit(params *modelconfig.Parameters, key string, most int64) int64 {
+	if n, err := strconv.ParseInt(params.Text(key, ""), 10, 64); err == nil && n > most {
+		params.Fail(key, "is %d, but the service takes %d at most (--image-%s)", n, most, strings.ReplaceAll(key, "_", "-"))
+	}
+	return params.Int(key, most, 1, most)
 }
 
 // maxFrames bounds what max_frames can ask to be counted.
@@ -115,11 +125,15 @@ func readColor(params *modelconfig.Parameters, key string) *decode.Color {
 		return nil
 	}
 	c := &decode.Color{}
+	const form = "is %q, must be \"r,g,b\" or \"#rrggbb\""
 	if digits, ok := strings.CutPrefix(text, "#"); ok {
 		if n, err := hex.Decode(c[:], []byte(digits[:min(len(digits), 2*len(c))])); err != nil || n != len(c) || len(digits) != 2*len(c) {
-			params.Fail(key, "is %q, must be \"r,g,b\" or \"#rrggbb\"", text)
+			params.Fail(key, form, text)
 		}
 		return c
+	}
+	if strings.ContainsFunc(text, unicode.IsLetter) {
+		params.Fail(key, form, text)
 	}
 	copy(c[:], readSamples(params, key, pixels.Samples))
 	return c

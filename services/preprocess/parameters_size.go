@@ -33,8 +33,20 @@ func readDims(params *modelconfig.Parameters, s *transform.Spec, out *inference.
 	if s.Layout == transform.NCHW {
 		form = "[" + strconv.Itoa(count) + ",height,width]"
 	}
-	params.Fail("layout", "is %s, whose dims in %s are %s with sides up to %d, but output %q has dims %s",
-		s.Layout, s.Colors, form, maxSize, out.GetName(), oip.FormatShape(out.GetDims()))
+	params.Fail("layout", "is %s, whose dims in %s are %s with sides up to %d, but output %q has dims %s%s",
+		s.Layout, s.Colors, form, maxSize, out.GetName(), oip.FormatShape(out.GetDims()), otherLayout(s, out.GetDims()))
+}
+
+// otherLayout names the layout that dims have, if it is the one that s has not.
+func otherLayout(s *transform.Spec, dims []int64) string {
+	other := transform.NCHW
+	if s.Layout == transform.NCHW {
+		other = transform.NHWC
+	}
+	if _, _, channels := sides(other, dims); channels != int64(s.Colors.Count()) {
+		return ""
+	}
+	return ", which are those of " + string(other)
 }
 
 // readSize reads `size`: one number, or "width,height". Where it has to be that of

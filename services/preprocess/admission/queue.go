@@ -35,6 +35,7 @@ type Queue struct {
 	slots        int   // in use
 	bytes        int64 // in use
 	pace         float64
+	spare        *ticket // of nobody
 	held         held
 }
 
@@ -65,10 +66,11 @@ func (q *Queue) Admit(ctx context.Context, cost int64) (Grant, error) {
 		return Grant{}, err
 	}
 	came := time.Now()
-	t := q.line(max(cost, leastCost))
-	if t.turn == nil {
-		t.lane.seconds.Observe(0)
-		return Grant{queue: q, lane: t.lane, cost: t.cost, begun: came}, nil
+	cost = max(cost, leastCost)
+	l, t := q.line(cost)
+	if t == nil {
+		l.seconds.Observe(0)
+		return Grant{queue: q, lane: l, cost: cost, begun: came}, nil
 	}
 	select {
 	case <-t.turn:
@@ -79,26 +81,33 @@ func (q *Queue) Admit(ctx context.Context, cost int64) (Grant, error) {
 		q.leave(t)
 		return Grant{Waited: waited}, err
 	}
-	t.lane.seconds.Observe(waited.Seconds())
-	return Grant{Waited: waited, queue: q, lane: t.lane, cost: t.cost, begun: came.Add(waited)}, nil
+	l.seconds.Observe(waited.Seconds())
+	return Grant{Waited: waited, queue: q, lane: l, cost: cost, begun: came.Add(waited)}, nil
 }
 
-// line puts an image at the end of its lane. It has no turn to wait for when it is
-// let in at once.
-func (q *Queue) line(cost int64) *ticket {
+// line puts an image at the end of its lane. There is no ticket when it is let in at
+// once.
+func (q *Queue) line(cost int64) (*lane, *ticket) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := &q.small
 	if cost >= q.cfg.Large {
 		l = &q.large
 	}
-	t := &ticket{cost: cost, lane: l, virtual: q.virtual}
+	t := q.spare
+	q.spare = nil
+	if t == nil {
+		t = &ticket{}
+	}
+	*t = ticket{cost: cost, lane: l, virtual: q.virtual}
 	l.push(t)
 	q.dispatch()
-	if !t.in {
-		t.turn = make(chan struct{})
+	if t.in {
+		q.spare = t
+		return l, nil
 	}
-	return t
+	t.turn = make(chan struct{})
+	return l, t
 }
 
 // leave takes an image out of line whose caller has gone. It may just have been

@@ -104,6 +104,11 @@ func mediaName(brand string) string {
 // textName names documents that arrive in place of images: a drawing, or the
 // error page of the server that should have sent the image.
 func textName(data []byte) string {
+	for _, magic := range []string{"/9j/", "iVBORw0KGgo", "R0lGODlh", "R0lGODdh", "UklGR", "data:image/"} {
+		if bytes.HasPrefix(data, []byte(magic)) {
+			return "an image in base64"
+		}
+	}
 	head := bytes.ToLower(bytes.TrimLeft(bytes.TrimPrefix(data[:min(len(data), 512)], []byte("\ufeff")), " \t\r\n"))
 	switch {
 	case bytes.HasPrefix(head, []byte("<!doctype html")), bytes.HasPrefix(head, []byte("<html")):

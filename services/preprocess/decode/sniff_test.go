@@ -26,6 +26,8 @@ func TestWhatIsNotAnImageIsNamed(t *testing.T) {
 		"SVG":             {"\ufeff <?xml version='1.0'?>\n<svg xmlns=''/>", failure.UnsupportedMedia, "this is an SVG drawing"},
 		"SVG alone":       {"<svg/>", failure.UnsupportedMedia, "this is an SVG drawing"},
 		"HTML":            {" \n<!DOCTYPE HTML><html>", failure.UnsupportedMedia, "this is an HTML page"},
+		"base64":          {"/9j/4AAQSkZJRgABAQ==", failure.UnsupportedMedia, "this is an image in base64, which is not read"},
+		"data URL":        {"data:image/png;base64,iVBORw0KGgo=", failure.UnsupportedMedia, "this is an image in base64, which is not read"},
 		"XML":             {"<?xml version='1.0'?><a/>", failure.UnsupportedMedia, "this is an XML document"},
 		"text like BMP":   {"BMW cars are nice, they really are", failure.UnsupportedMedia, "this is not an image of a known format"},
 		"short BM":        {"BM", failure.UnsupportedMedia, "this is not an image of a known format"},

@@ -11,10 +11,10 @@ func segment(marker byte, data ...byte) []byte {
 	return append(head, data...)
 }
 
-// manyScans is a small JPEG file that takes long: grey, 7000x7000, progressive, with
+// manyScans is a small JPEG file that takes long: grey, 5500x5500, progressive, with
 // nearly as many scans as one of its size may have. Each walks over all blocks.
 func manyScans() []byte {
-	const side, most = 7000, 22
+	const side, most = 5500, 22
 	const blocks = (side + 7) / 8
 	size := binary.BigEndian.AppendUint16(nil, side)
 	out := slices.Concat(
