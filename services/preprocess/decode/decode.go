@@ -68,8 +68,17 @@ type header struct {
 	orientation int
 	// reductions are by what the picture may be divided while it is decoded.
 	reductions []int
+	// tables looks for what takes memory whatever the size of the picture, if
+	// there is such a thing in the format. It is called once the limits hold.
+	tables func() (tables, error)
 	// pixels decodes. It is called after the limits have been checked.
 	pixels func(job) (*pixels.Image, error)
+}
+
+// tables are memory that a decoder takes besides, for a file that says so.
+type tables struct {
+	// usual is how much of the bytes the files of ordinary encoders may take.
+	bytes, usual int64
 }
 
 // job is one decode: whoever decodes looks at ctx from time to time, and takes
@@ -113,6 +122,16 @@ func Open(data []byte, opts Options) (h Header, err error) {
 	h.Orientation, h.BrokenEXIF = max(read.orientation, upright), read.orientation == brokenEXIF
 	if err := opts.Limits.check(c.format, read); err != nil {
 		return h, err
+	}
+	if read.tables != nil {
+		t, err := read.tables()
+		if err != nil {
+			return h, err
+		}
+		if err := opts.Limits.checkTables(c.format, read, t); err != nil {
+			return h, err
+		}
+		h.Memory += t.bytes
 	}
 	return h, opts.Limits.checkFrames(c.format, data)
 }

@@ -54,3 +54,14 @@ func (l Limits) check(format Format, h *header) error {
 	}
 	return nil
 }
+
+// checkTables allows what is usual whatever the limits, and otherwise no more than
+// the picture itself may take.
+func (l Limits) checkTables(format Format, h *header, t tables) error {
+	w, ht := int64(h.width), int64(h.height)
+	most := min(w*ht*bytesPerPixel, l.Pixels*bytesPerPixel-h.memory)
+	if t.bytes > max(most, t.usual) {
+		return failure.New(failure.TooLarge, "the %s image of %dx%d pixels takes %d bytes for tables, at most %d are allowed", format, w, ht, t.bytes, max(most, t.usual))
+	}
+	return nil
+}

@@ -30,6 +30,8 @@ type webpStill struct {
 	lossless, alpha bool
 	// whole tells that no byte is missing.
 	whole bool
+	// bitstream and packedAlpha are the payloads of the chunks.
+	bitstream, packedAlpha []byte
 }
 
 // eachChunk calls do for every chunk that is there in full; of the last one that
@@ -76,12 +78,13 @@ func stillIn(chunks []byte) webpStill {
 			if begin < 0 {
 				begin, s.alpha = at, true
 			}
+			s.packedAlpha = payload // of several, libwebp takes the last one
 		case "VP8 ", "VP8L":
 			s.size = bitstreamSize(name, payload)
-			s.lossless, s.whole = name == "VP8L", whole
+			s.lossless, s.whole, s.bitstream = name == "VP8L", whole, payload
 			if s.lossless && len(payload) >= 5 {
 				const alphaIsUsed = 1 << 4
-				begin, s.alpha = at, payload[4]&alphaIsUsed != 0
+				begin, s.alpha, s.packedAlpha = at, payload[4]&alphaIsUsed != 0, nil
 			}
 			if begin < 0 {
 				begin = at
@@ -113,14 +116,13 @@ func scanWebP(data []byte) webpFile {
 }
 
 // memory is that of what the decoder keeps, and of the pixels with alpha that
-// are laid over a background. Beside that, the prefix codes of a lossless picture
-// that is made for it take up to 380 MB, of which the file's head tells nothing.
+// are laid over a background. Alpha that is not announced is decoded all the same.
 func (s webpStill) memory() (kept, overlay int64) {
 	area := int64(s.size.X) * int64(s.size.Y)
 	switch {
 	case s.lossless:
 		kept = webpLosslessBytes
-	case s.alpha:
+	case s.alpha || s.packedAlpha != nil:
 		kept = webpLossyBytes + webpAlphaBytes
 	default:
 		kept = webpLossyBytes
@@ -129,6 +131,19 @@ func (s webpStill) memory() (kept, overlay int64) {
 		overlay = webpRGBA
 	}
 	return kept * area, overlay * area
+}
+
+// tables are those of the prefix codes of what is lossless.
+func (s webpStill) tables() (tables, error) {
+	read, payload := vp8lOfAlpha, s.packedAlpha
+	if s.lossless {
+		read, payload = vp8lOf, s.bitstream
+	}
+	head, err := read(payload, s.size)
+	if err != nil {
+		return tables{}, err
+	}
+	return head.tables(), nil
 }
 
 func webpHeader(data []byte) (*header, error) {
@@ -178,6 +193,9 @@ func (f *webpFile) place(h *header, still webpStill, canvas image.Point, place i
 	h.width, h.height = canvas.X, canvas.Y
 	h.memory, h.overlay = still.memory()
 	h.memory += pixels.Samples * int64(canvas.X) * int64(canvas.Y)
+	if still.lossless || still.packedAlpha != nil {
+		h.tables = still.tables
+	}
 	h.pixels = func(j job) (*pixels.Image, error) {
 		if place == (image.Rectangle{Max: canvas}) {
 			return still.picture(j)

@@ -28,6 +28,21 @@ const (
 	webpLosslessBytes = 4
 )
 
+// webpGreenTables are the entries of libwebp's tables for green, by the size of
+// the color cache: its kTableSize without the other codes.
+var webpGreenTables = [vp8lMostCacheBits + 1]int64{654, 656, 658, 662, 670, 686, 718, 782, 912, 1168, 1680, 2704}
+
+// webpGroupBytes is what libwebp allocates for a group of prefix codes. It writes
+// to all of it only if the codes are long.
+func webpGroupBytes(cacheBits int) int64 {
+	const (
+		entry  = 4
+		others = 3*630 + 410
+		group  = 5*8 + 4*4 + 64*8 // HTreeGroup
+	)
+	return entry*(others+webpGreenTables[cacheBits]) + group
+}
+
 // webpStep is how many bytes are decoded before the caller is looked after
 // again: a few milliseconds' worth. Steps grow with what has been decoded, for
 // libwebp begins the head of a lossless picture, which may be most of a file that

@@ -25,6 +25,15 @@ const (
 	webpLosslessBytes = 8
 )
 
+// webpGroupBytes is the most that Go's decoder allocates for a group of prefix
+// codes: a node for each symbol and what joins them, and lookup tables. A file of
+// more groups than libwebp makes it refuses.
+func webpGroupBytes(cacheBits int) int64 {
+	const node, tree = 8, 24 + 4<<7
+	symbols := int64(256+24+3*256+40) + int64(1)<<cacheBits
+	return 5*tree + node*2*symbols
+}
+
 // decodeWebP decodes a still picture by Go's own decoder, for builds without C
 // libraries. It can't be stopped before its end.
 func decodeWebP(_ context.Context, s webpStill, part image.Rectangle, to webpRows) error {
