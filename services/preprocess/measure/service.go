@@ -45,12 +45,16 @@ const startTimeout = 30 * time.Second
 
 // Start runs the service and waits until the model is ready. Stop ends it.
 func Start(ctx context.Context, model string, options Options) (*Service, error) {
-	ports, err := freePorts(ctx, 2)
+	port, err := freePort(ctx)
 	if err != nil {
 		return nil, err
 	}
-	flags := append([]string{"--grpc-address", ports[0], "--admin-address", ports[1], "--model-repository", options.Repository}, options.Flags...)
-	s := &Service{Admin: ports[1], command: exec.CommandContext(context.WithoutCancel(ctx), options.Binary, flags...)}
+	admin, err := freePort(ctx)
+	if err != nil {
+		return nil, err
+	}
+	flags := append([]string{"--grpc-address", port, "--admin-address", admin, "--model-repository", options.Repository}, options.Flags...)
+	s := &Service{Admin: admin, command: exec.CommandContext(context.WithoutCancel(ctx), options.Binary, flags...)}
 	s.command.Env = append(os.Environ(), options.Environ...)
 	if options.Logs != nil {
 		s.command.Stderr = options.Logs
@@ -59,7 +63,7 @@ func Start(ctx context.Context, model string, options Options) (*Service, error)
 	if err := s.command.Start(); err != nil {
 		return nil, failure.Wrap(err, failure.Internal, "the service does not start")
 	}
-	s.conn, err = rpc.Dial(ports[0], rpc.DefaultConfig())
+	s.conn, err = rpc.Dial(port, rpc.DefaultConfig())
 	if err == nil {
 		s.client = inference.NewGRPCInferenceServiceClient(s.conn)
 		err = s.await(ctx, model)
@@ -71,18 +75,13 @@ func Start(ctx context.Context, model string, options Options) (*Service, error)
 	return s, nil
 }
 
-// freePorts are ports of loopback on which nothing listened a moment ago.
-func freePorts(ctx context.Context, count int) ([]string, error) {
-	ports := make([]string, count)
-	for i := range ports {
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = l.Close() }() // nothing was sent
-		ports[i] = l.Addr().String()
+// freePort is a port of loopback on which nothing listened a moment ago.
+func freePort(ctx context.Context) (string, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
 	}
-	return ports, nil
+	return l.Addr().String(), l.Close()
 }
 
 // await asks for the model until it is ready.
