@@ -10,6 +10,7 @@ require (
 	golang.org/x/term v0.48.0
 	google.golang.org/grpc v1.85.0
 	triptych/gateway v0.0.0
+	triptych/proto v0.0.0
 	triptych/services/postprocess v0.0.0
 	triptych/services/predictor v0.0.0
 	triptych/services/preprocess v0.0.0
@@ -79,7 +80,6 @@ require (
 	google.golang.org/genproto/googleapis/api v0.0.0-20260928230214-8a89bd6388cc // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
-	triptych/proto v0.0.0 // indirect
 )
 
 replace (

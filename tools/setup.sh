@@ -10,6 +10,8 @@ test -e /usr/include/errno.h | libc6-dev           | headers for cgo
 command -v pkg-config        | pkg-config          | finds the image libraries below
 pkg-config --exists libjpeg  | libjpeg62-turbo-dev | libjpeg-turbo decodes JPEG in preprocess
 pkg-config --exists libwebp  | libwebp-dev         | libwebp decodes WebP in preprocess
+pkg-config --exists zlib     | zlib1g-dev          | zlib unpacks PNG in preprocess
+pkg-config --exists lcms2    | liblcms2-dev        | Little CMS turns color profiles into sRGB in preprocess
 have_onnxruntime             | python3-pip         | fetches ONNX Runtime from its wheel
 LIST
 }

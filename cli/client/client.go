@@ -92,27 +92,40 @@ func (c *Client) Models(ctx context.Context) ([]Model, error) {
 }
 
 func (c *Client) post(ctx context.Context, path, contentType string, body []byte, answer any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, bytes.NewReader(body))
+	data, _, err := c.call(ctx, http.MethodPost, path, http.Header{"Content-Type": {contentType}}, body, maxAnswer)
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Content-Type", contentType)
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return unreachable(c.base, err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err != nil {
-		return failure.Wrap(err, failure.Unavailable, "the answer of %s broke off", c.base)
-	}
-	if resp.StatusCode != http.StatusOK {
-		return refused(resp.Status, data)
-	}
+	return c.read(data, answer)
+}
+
+func (c *Client) read(data []byte, answer any) error {
 	if err := json.Unmarshal(data, answer); err != nil {
 		return failure.Wrap(err, failure.Internal, "the answer of %s is not what a gateway says", c.base)
 	}
 	return nil
+}
+
+// call sends a request and gives the body and the headers of a good answer.
+func (c *Client) call(ctx context.Context, method, path string, headers http.Header, body []byte, most int64) ([]byte, http.Header, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, nil, err
+	}
+	req.Header = headers
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, nil, unreachable(c.base, err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, most))
+	if err != nil {
+		return nil, nil, failure.Wrap(err, failure.Unavailable, "the answer of %s broke off", c.base)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, nil, refused(resp.Status, data)
+	}
+	return data, resp.Header, nil
 }
 
 func unreachable(base string, err error) error {

@@ -26,8 +26,8 @@ func (b *runner) arrivals(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.report.Notes = append(b.report.Notes, fmt.Sprintf("Row 2: 100 %% is %.0f/s, the closed loop of %d callers of %s.", capacity, manyCallers, b.yardstick()))
-	for round := range b.rounds {
+	b.Report.Notes = append(b.Report.Notes, fmt.Sprintf("Row 2: 100 %% is %.0f/s, the closed loop of %d callers of %s.", capacity, manyCallers, b.yardstick()))
+	for round := range b.Rounds {
 		err := b.withStandin(ctx, standin, func(s *server.Server) error { return b.atLoads(ctx, s, round, ours, standin, capacity) })
 		if err == nil && b.rival != "" {
 			err = b.withRival(ctx, bound, func(s *server.Server) error { return b.atLoads(ctx, s, round, rival, b.model, capacity) })
@@ -53,7 +53,7 @@ func (b *runner) capacity(ctx context.Context) (float64, error) {
 	var capacity float64
 	find := func(model string) func(*server.Server) error {
 		return func(s *server.Server) error {
-			got, _, err := loaded(ctx, s, model, closed(ctx, manyCallers, max(b.window/2, shortestProbe)))
+			got, _, err := loaded(ctx, s, model, closed(ctx, manyCallers, max(b.Window/2, shortestProbe)))
 			capacity = got.Throughput
 			return err
 		}
@@ -73,7 +73,7 @@ func (b *runner) atLoads(ctx context.Context, s *server.Server, round int, side,
 		if _, _, err := loaded(ctx, s, model, open(ctx, a, time.Second, 0)); err != nil {
 			return err
 		}
-		got, _, err := loaded(ctx, s, model, open(ctx, a, b.window, 0))
+		got, _, err := loaded(ctx, s, model, open(ctx, a, b.Window, 0))
 		if err != nil {
 			return err
 		}
@@ -107,15 +107,15 @@ func (b *runner) judgeLoad(what string, percent int, number func(figure.Sample) 
 	if what == "batch" {
 		unit = ""
 	}
-	f := figure.Figure{Row: 2, Name: what + " " + name, Unit: unit, Ours: b.median(2, ours, name, number)}
+	f := figure.Figure{Row: 2, Name: what + " " + name, Unit: unit, Ours: b.Median(2, ours, name, number)}
 	if limit, ok := bars[percent]; ok {
 		f.Bar = figure.AtMost(limit)
 	}
 	if b.rival != "" {
-		got := b.median(2, rival, name, number)
+		got := b.Median(2, rival, name, number)
 		f.Rival, f.Against = &got, "delay 10000 us"
 	}
-	b.add(f)
+	b.Add(f)
 }
 
 // plotArrivals keeps the medians for the plot.
@@ -123,12 +123,12 @@ func (b *runner) plotArrivals(capacity float64) {
 	for _, side := range []string{ours, rival} {
 		for _, percent := range b.loads {
 			name := atLoad(percent)
-			if len(b.of(2, side, name, p50)) == 0 {
+			if len(b.Of(2, side, name, p50)) == 0 {
 				continue
 			}
-			b.report.Points = append(b.report.Points, figure.Point{
+			b.Report.Points = append(b.Report.Points, figure.Point{
 				Percent: float64(percent), Rate: capacity * float64(percent) / 100, Side: side,
-				P50: b.median(2, side, name, p50), P99: b.median(2, side, name, p99), Batch: b.median(2, side, name, batch),
+				P50: b.Median(2, side, name, p50), P99: b.Median(2, side, name, p99), Batch: b.Median(2, side, name, batch),
 			})
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"triptych/loadtest/bench/figure"
+	"triptych/loadtest/bench/rows"
 	"triptych/loadtest/measure"
 	"triptych/proto/inference"
 	"triptych/shared/oip"
@@ -42,7 +43,7 @@ func TestRunRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			if status := Run(t.Context(), tt.args, nothing, &stdout, &stderr); status != statusNotRun || !strings.Contains(stderr.String(), tt.want) {
+			if status := Run(t.Context(), tt.args, nothing, &stdout, &stderr); status != rows.NotRun || !strings.Contains(stderr.String(), tt.want) {
 				t.Errorf("status %d, %q, want %q", status, stderr.String(), tt.want)
 			}
 		})
@@ -55,7 +56,7 @@ func TestRunWithoutAPredictor(t *testing.T) {
 	output := filepath.Join(t.TempDir(), "folder", "report.json")
 	var stdout, stderr bytes.Buffer
 	status := Run(t.Context(), []string{"--rows", "1,6", "--predictor", "/nowhere/predictor", "--output", output}, nothing, &stdout, &stderr)
-	if status != statusNotRun || !strings.Contains(stderr.String(), "row 6: ") || !strings.Contains(stdout.String(), "No rival was given") {
+	if status != rows.NotRun || !strings.Contains(stderr.String(), "row 6: ") || !strings.Contains(stdout.String(), "No rival was given") {
 		t.Errorf("status %d, %q, %q", status, stdout.String(), stderr.String())
 	}
 	for _, name := range []string{output, output + ".log"} {
@@ -74,7 +75,7 @@ func TestTheRivalComesFromTheEnvironment(t *testing.T) {
 
 // The best setting of the rival counts for each number by itself.
 func TestAgainstTheBestSetting(t *testing.T) {
-	b := runner{settings: settings{rival: "x"}}
+	b := runner{settings: settings{rival: "x"}, Book: &rows.Book{}}
 	for _, s := range []figure.Sample{
 		{Side: ours, Throughput: 400, P99: 10},
 		{Side: withDelay(0), Throughput: 300, P99: 9},
@@ -82,7 +83,7 @@ func TestAgainstTheBestSetting(t *testing.T) {
 		{Side: withDelay(bound), Throughput: 200, P99: 20},
 	} {
 		s.Row, s.Name = 1, "at 4"
-		b.report.Samples = append(b.report.Samples, s)
+		b.Keep(s)
 	}
 	f := b.against(figure.Figure{Bar: figure.AtLeast(1)}, "at 4", throughput)
 	if f.Ours != 400 || *f.Rival != 310 || f.Against != "delay 2000 us" {

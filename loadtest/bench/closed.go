@@ -34,7 +34,7 @@ func goals() []struct {
 
 // closedLoop is row 1: the stand-in at several concurrencies.
 func (b *runner) closedLoop(ctx context.Context) error {
-	for round := range b.rounds {
+	for round := range b.Rounds {
 		err := b.withStandin(ctx, standin, func(s *server.Server) error { return b.atEach(ctx, s, round, ours, standin) })
 		if err != nil {
 			return err
@@ -51,8 +51,8 @@ func (b *runner) closedLoop(ctx context.Context) error {
 	}
 	for _, goal := range goals() {
 		name := atConcurrency(goal.concurrency)
-		b.add(b.against(figure.Figure{Row: 1, Name: "throughput " + name, Unit: "/s", Bar: figure.AtLeast(goal.throughput)}, name, throughput))
-		b.add(b.against(figure.Figure{Row: 1, Name: "p99 " + name, Unit: "ms", Bar: figure.AtMost(goal.p99)}, name, p99))
+		b.Add(b.against(figure.Figure{Row: 1, Name: "throughput " + name, Unit: "/s", Bar: figure.AtLeast(goal.throughput)}, name, throughput))
+		b.Add(b.against(figure.Figure{Row: 1, Name: "p99 " + name, Unit: "ms", Bar: figure.AtMost(goal.p99)}, name, p99))
 	}
 	return nil
 }
@@ -65,12 +65,12 @@ func atConcurrency(n int) string { return "at " + strconv.Itoa(n) }
 // this very number: its throughput may be that of one setting and its p99 that of
 // another.
 func (b *runner) against(f figure.Figure, name string, number func(figure.Sample) float64) figure.Figure {
-	f.Ours = b.median(1, ours, name, number)
+	f.Ours = b.Median(1, ours, name, number)
 	for _, delay := range delays() {
 		if b.rival == "" {
 			break
 		}
-		got := b.median(1, withDelay(delay), name, number)
+		got := b.Median(1, withDelay(delay), name, number)
 		if f.Rival == nil || f.Bar.Most && got < *f.Rival || !f.Bar.Most && got > *f.Rival {
 			f.Rival, f.Against = &got, "delay "+strconv.Itoa(delay)+" us"
 		}
@@ -93,11 +93,11 @@ func (b *runner) atEach(ctx context.Context, s *server.Server, round int, side, 
 // callers is one measurement with so many callers.
 func (b *runner) callers(ctx context.Context, s *server.Server, model string, concurrency int) (figure.Sample, error) {
 	if b.analyzer == "" {
-		got, _, err := loaded(ctx, s, model, closed(ctx, concurrency, b.window))
+		got, _, err := loaded(ctx, s, model, closed(ctx, concurrency, b.Window))
 		return got, err
 	}
 	r, err := perf.Analyzer(b.analyzer).Run(ctx, perf.Test{
-		Address: s.Address, Model: model, Input: input, Shape: dims, Concurrency: concurrency, Window: b.window / 3,
+		Address: s.Address, Model: model, Input: input, Shape: dims, Concurrency: concurrency, Window: b.Window / 3,
 	})
 	return figure.Sample{Throughput: r.Throughput, P50: ms(r.P50), P99: ms(r.P99), Batch: r.Batch}, err
 }

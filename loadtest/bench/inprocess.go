@@ -30,8 +30,8 @@ const (
 // batcherAlone is row 3: what the batcher costs a request when the model costs
 // nothing.
 func (b *runner) batcherAlone(ctx context.Context) error {
-	for round := range b.rounds {
-		out, err := b.goBenchmark(ctx, "^"+batcherBenchmark+"$", (b.window / 2).String())
+	for round := range b.Rounds {
+		out, err := b.goBenchmark(ctx, "^"+batcherBenchmark+"$", (b.Window / 2).String())
 		if err != nil {
 			return err
 		}
@@ -39,11 +39,11 @@ func (b *runner) batcherAlone(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b.report.Samples = append(b.report.Samples, figure.Sample{Row: 3, Round: round + 1, Side: ours, Name: batcherBenchmark, Value: ns / 1e3})
-		b.say("row 3 round %d  %s  %.2f us", round+1, batcherBenchmark, ns/1e3)
+		b.Keep(figure.Sample{Row: 3, Round: round + 1, Side: ours, Name: batcherBenchmark, Value: ns / 1e3})
+		b.Say("row 3 round %d  %s  %.2f us", round+1, batcherBenchmark, ns/1e3)
 	}
-	us := b.median(3, ours, batcherBenchmark, value)
-	b.add(figure.Figure{Row: 3, Name: "the batcher alone, a request", Unit: "us", Ours: us, Against: figure.Absolute, Bar: figure.AtMost(20)})
+	us := b.Median(3, ours, batcherBenchmark, value)
+	b.Add(figure.Figure{Row: 3, Name: "the batcher alone, a request", Unit: "us", Ours: us, Against: figure.Absolute, Bar: figure.AtMost(20)})
 	return nil
 }
 
@@ -53,7 +53,7 @@ const turns = "7x"
 // realModel is row 4: a real model on the CPU, against the bare session with the
 // same threads. The benchmark gives the median of the ratios of neighbouring turns.
 func (b *runner) realModel(ctx context.Context) error {
-	for round := range b.rounds {
+	for round := range b.Rounds {
 		out, err := b.goBenchmark(ctx, "^"+modelBenchmark+"$", turns)
 		if err != nil {
 			return err
@@ -63,15 +63,15 @@ func (b *runner) realModel(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			b.report.Samples = append(b.report.Samples, figure.Sample{Row: 4, Round: round + 1, Side: ours, Name: way, Value: ratio})
-			b.say("row 4 round %d  %-8s %.3f of the bare session", round+1, way, ratio)
+			b.Keep(figure.Sample{Row: 4, Round: round + 1, Side: ours, Name: way, Value: ratio})
+			b.Say("row 4 round %d  %-8s %.3f of the bare session", round+1, way, ratio)
 		}
 	}
 	for _, f := range []struct {
 		way, name string
 		bar       float64
 	}{{batched, "float32 model in process, of the bare session", 0.97}, {overRPC, "float32 model over gRPC, of the bare session", 0.93}} {
-		b.add(figure.Figure{Row: 4, Name: f.name, Ours: b.median(4, ours, f.way, value), Against: figure.Absolute, Bar: figure.AtLeast(f.bar)})
+		b.Add(figure.Figure{Row: 4, Name: f.name, Ours: b.Median(4, ours, f.way, value), Against: figure.Absolute, Bar: figure.AtLeast(f.bar)})
 	}
 	return nil
 }

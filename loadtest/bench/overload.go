@@ -28,35 +28,35 @@ const (
 
 // overload is row 6: what is answered in time, and how soon the others know.
 func (b *runner) overload(ctx context.Context) error {
-	for round := range b.rounds {
+	for round := range b.Rounds {
 		err := b.withStandin(ctx, standin300, func(s *server.Server) error { return b.overloadOnce(ctx, s, round) })
 		if err != nil {
 			return err
 		}
 	}
-	capacity := b.median(6, ours, capacityName, throughput)
-	late := b.median(6, ours, lateName, throughput)
-	b.add(figure.Figure{Row: 6, Name: "answered in time", Unit: "/s", Ours: b.median(6, ours, inTimeName, throughput), Rival: &capacity, Against: capacityName, Bar: figure.AtLeast(0.95)})
-	b.add(figure.Figure{Row: 6, Name: "refusals known after, p99", Unit: "ms", Ours: b.median(6, ours, refusedName, p99), Against: figure.Absolute, Bar: figure.AtMost(5)})
-	b.add(figure.Figure{Row: 6, Name: "neither answered nor refused in 100 ms", Unit: "/s", Ours: late})
+	capacity := b.Median(6, ours, capacityName, throughput)
+	late := b.Median(6, ours, lateName, throughput)
+	b.Add(figure.Figure{Row: 6, Name: "answered in time", Unit: "/s", Ours: b.Median(6, ours, inTimeName, throughput), Rival: &capacity, Against: capacityName, Bar: figure.AtLeast(0.95)})
+	b.Add(figure.Figure{Row: 6, Name: "refusals known after, p99", Unit: "ms", Ours: b.Median(6, ours, refusedName, p99), Against: figure.Absolute, Bar: figure.AtMost(5)})
+	b.Add(figure.Figure{Row: 6, Name: "neither answered nor refused in 100 ms", Unit: "/s", Ours: late})
 	return nil
 }
 
 func (b *runner) overloadOnce(ctx context.Context, s *server.Server, round int) error {
-	most, _, err := loaded(ctx, s, standin300, closed(ctx, overloadCallers, b.window/2))
+	most, _, err := loaded(ctx, s, standin300, closed(ctx, overloadCallers, b.Window/2))
 	if err != nil {
 		return err
 	}
 	a := load.Arrivals{Rate: overloadFactor * most.Throughput, MaxOutstanding: mostInFlight, Seed: uint64(round) + 1, Exact: true}
-	got, result, err := loaded(ctx, s, standin300, open(ctx, a, b.window, overloadDeadline))
+	got, result, err := loaded(ctx, s, standin300, open(ctx, a, b.Window, overloadDeadline))
 	if err != nil {
 		return err
 	}
-	seconds := b.window.Seconds() // the last answers come after it
+	seconds := b.Window.Seconds() // the last answers come after it
 	got.Throughput = float64(result.Answered) / seconds
 	refused, late := split(result.Faults)
 	for _, f := range result.Faults {
-		b.say("row 6 round %d  %d x %s (%s), known after p99 %.2f ms", round+1, f.Count, f.Kind, f.Example, ms(f.Latency.P99))
+		b.Say("row 6 round %d  %d x %s (%s), known after p99 %.2f ms", round+1, f.Count, f.Kind, f.Example, ms(f.Latency.P99))
 	}
 	if refused.Count == 0 { // then those who got nothing learned it when their time was over
 		refused.Latency.P50, refused.Latency.P99 = overloadDeadline, overloadDeadline

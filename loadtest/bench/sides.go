@@ -3,8 +3,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -40,19 +38,11 @@ const bound = 10_000
 
 // withOurs runs the predictor on a repository while f runs.
 func (b *runner) withOurs(ctx context.Context, repository string, flags []string, f func(*server.Server) error) error {
-	address, err := free(ctx)
+	s, err := server.StartOurs(ctx, b.predictor, append([]string{"--model-repository", repository}, flags...), b.Log)
 	if err != nil {
 		return err
 	}
-	admin, err := free(ctx)
-	if err != nil {
-		return err
-	}
-	args := append([]string{b.predictor, "--model-repository", repository, "--grpc-address", address, "--admin-address", admin}, flags...)
-	for i, arg := range args {
-		args[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-	}
-	return b.with(ctx, "exec "+strings.Join(args, " "), address, f)
+	return errors.Join(f(s), s.Stop())
 }
 
 // withRival runs the rival with a queue delay in microseconds while f runs.
@@ -66,7 +56,7 @@ func (b *runner) withRival(ctx context.Context, delay int, f func(*server.Server
 }
 
 func (b *runner) with(ctx context.Context, command, address string, f func(*server.Server) error) error {
-	s, err := server.Start(ctx, command, address, b.log)
+	s, err := server.Start(ctx, command, address, b.Log)
 	if err != nil {
 		return err
 	}
@@ -81,15 +71,6 @@ func (b *runner) withStandin(ctx context.Context, model string, f func(*server.S
 		}
 		return f(s)
 	})
-}
-
-// free is an address that nobody listens at.
-func free(ctx context.Context) (string, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a port: %w", err)
-	}
-	return listener.Addr().String(), listener.Close()
 }
 
 // drive is how a load is made: by one of the two loops.

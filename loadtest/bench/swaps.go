@@ -35,21 +35,21 @@ const (
 
 // swaps is row 5: versions that change under full load.
 func (b *runner) swaps(ctx context.Context) error {
-	for round := range b.rounds {
+	for round := range b.Rounds {
 		if err := b.swapsOnce(ctx, round); err != nil {
 			return err
 		}
 	}
 	worst := func(name string) float64 {
 		most := 0.0
-		for _, v := range b.of(5, ours, name, value) {
+		for _, v := range b.Of(5, ours, name, value) {
 			most = max(most, v)
 		}
 		return most
 	}
-	b.add(figure.Figure{Row: 5, Name: "failed requests, most of all rounds", Ours: worst(failedName), Against: figure.Absolute, Bar: figure.AtMost(0)})
-	b.add(figure.Figure{Row: 5, Name: "wrong answers, most of all rounds", Ours: worst(wrongName), Against: figure.Absolute, Bar: figure.AtMost(0)})
-	b.add(figure.Figure{Row: 5, Name: "memory after 20 swaps less after 2", Unit: "MiB", Ours: b.median(5, ours, memoryName, value), Against: figure.Absolute, Bar: figure.AtMost(32)})
+	b.Add(figure.Figure{Row: 5, Name: "failed requests, most of all rounds", Ours: worst(failedName), Against: figure.Absolute, Bar: figure.AtMost(0)})
+	b.Add(figure.Figure{Row: 5, Name: "wrong answers, most of all rounds", Ours: worst(wrongName), Against: figure.Absolute, Bar: figure.AtMost(0)})
+	b.Add(figure.Figure{Row: 5, Name: "memory after 20 swaps less after 2", Unit: "MiB", Ours: b.Median(5, ours, memoryName, value), Against: figure.Absolute, Bar: figure.AtMost(32)})
 	return nil
 }
 
@@ -94,14 +94,14 @@ func (b *runner) swapUnderLoad(ctx context.Context, s *server.Server, r *reposit
 	result := recorder.Result()
 	var wrong int64
 	for _, f := range result.Faults {
-		b.say("row 5 round %d  %d x %s: %s", round+1, f.Count, f.Kind, f.Example)
+		b.Say("row 5 round %d  %d x %s: %s", round+1, f.Count, f.Kind, f.Example)
 		if f.Kind == measure.WrongAnswer {
 			wrong += f.Count
 		}
 	}
-	b.say("row 5 round %d  %d answers at %.0f/s, p99 %.1f ms, memory grew by %.1f MiB", round+1, result.Answered, result.Throughput(), ms(result.Latency.P99), grown)
+	b.Say("row 5 round %d  %d answers at %.0f/s, p99 %.1f ms, memory grew by %.1f MiB", round+1, result.Answered, result.Throughput(), ms(result.Latency.P99), grown)
 	for name, v := range map[string]float64{failedName: float64(result.Errors - wrong), wrongName: float64(wrong), memoryName: grown} {
-		b.report.Samples = append(b.report.Samples, figure.Sample{Row: 5, Round: round + 1, Side: ours, Name: name, Value: v})
+		b.Keep(figure.Sample{Row: 5, Round: round + 1, Side: ours, Name: name, Value: v})
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (b *runner) swapAll(ctx context.Context, s *server.Server, r *repository, r
 		if err != nil {
 			return 0, err
 		}
-		b.say("row 5 round %d  swap %2d took %s, memory %d MiB", round+1, n, took.Round(time.Millisecond), memory>>20)
+		b.Say("row 5 round %d  swap %2d took %s, memory %d MiB", round+1, n, took.Round(time.Millisecond), memory>>20)
 		if n == 2 {
 			second = memory
 		}

@@ -6,6 +6,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"triptych/services/preprocess/admission"
+	"triptych/services/preprocess/decode"
 	"triptych/services/preprocess/pixels"
 	"triptych/shared/modelserver"
 	"triptych/shared/telemetry"
@@ -22,6 +23,8 @@ type Backend struct {
 	metrics *metrics
 	queue   *admission.Queue
 	pool    pixels.Pool
+	// profiles are for the models that want sRGB.
+	profiles *decode.Profiles
 }
 
 var _ modelserver.Backend = (*Backend)(nil)
@@ -40,7 +43,11 @@ func NewBackend(cfg Config, tel *telemetry.Telemetry) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Backend{cfg: cfg, tracer: tel.Tracer, metrics: m, queue: queue}, nil
+	profiles, err := newProfiles(tel.Registry)
+	if err != nil {
+		return nil, err
+	}
+	return &Backend{cfg: cfg, tracer: tel.Tracer, metrics: m, queue: queue, profiles: profiles}, nil
 }
 
 // Name is "image".
@@ -52,6 +59,9 @@ func (b *Backend) Load(_ context.Context, spec modelserver.Spec) (modelserver.Mo
 	p, err := readPlan(spec.Config, b.cfg)
 	if err != nil {
 		return nil, err
+	}
+	if p.srgb {
+		p.decode.Profiles = b.profiles
 	}
 	return &model{backend: b, plan: p}, nil
 }

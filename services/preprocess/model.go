@@ -2,7 +2,7 @@ package preprocess
 
 import (
 	"context"
-	"slices"
+	"maps"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -51,7 +51,7 @@ func (m *model) InferTimed(ctx context.Context, req *inference.ModelInferRequest
 	}
 	shape := m.plan.shape
 	if m.plan.batched {
-		shape = slices.Concat([]int64{int64(len(images))}, shape)
+		shape = append(append(make([]int64, 0, 1+len(shape)), int64(len(images))), shape...)
 	}
 	resp := &inference.ModelInferResponse{}
 	oip.AddOutput(resp, oip.Tensor{Name: m.plan.output, Datatype: m.plan.datatype, Shape: shape, Data: j.out})
@@ -68,6 +68,7 @@ func (m *model) Properties() map[string]string {
 		"max_width":  strconv.FormatInt(m.plan.decode.Limits.Width, 10),
 		"max_height": strconv.FormatInt(m.plan.decode.Limits.Height, 10),
 	}
+	maps.Copy(p, m.plan.properties)
 	for format, decoder := range decode.Decoders() {
 		p[strings.ToLower(string(format))+"_decoder"] = decoder
 	}

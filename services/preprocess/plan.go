@@ -27,9 +27,13 @@ type plan struct {
 	// scaled lets a decoder reduce a picture that is going to be reduced anyway.
 	scaled bool
 	// upright turns images as EXIF says.
-	upright   bool
+	upright bool
+	// srgb turns colors into sRGB by the profile that a file holds.
+	srgb      bool
 	transform *transform.Transform
 	filter    resample.Filter
+	// properties tell how the result is laid out.
+	properties map[string]string
 }
 
 // maxResult bounds the bytes of an answer.
@@ -49,6 +53,9 @@ func readPlan(cfg *inference.ModelConfig, limits Config) (*plan, error) {
 	p.output, p.datatype, p.shape = out.GetName(), oip.Datatype(out.GetDataType()), out.GetDims()
 	checkPreset(params, out)
 	p.readDecode(params, limits)
+	if p.srgb = params.Word("color_profile", "ignore", "srgb") == "srgb"; p.srgb && !decode.ColorProfiles {
+		params.Fail("color_profile", "is %q, but this build has no Little CMS, which that takes", "srgb")
+	}
 	spec := readSpec(params, out)
 	if err := params.Err(); err != nil {
 		return nil, err
@@ -59,7 +66,7 @@ func readPlan(cfg *inference.ModelConfig, limits Config) (*plan, error) {
 	if batch := max(int64(cfg.GetMaxBatchSize()), 1); batch > (maxResult-1)/int64(p.transform.Bytes()) {
 		return nil, failure.New(failure.Invalid, "model %q: output %q has dims %s, which takes 1 GiB or more for a batch of %d", cfg.GetName(), p.output, oip.FormatShape(p.shape), batch)
 	}
-	p.filter = spec.Filter
+	p.filter, p.properties = spec.Filter, describe(spec)
 	return p, nil
 }
 

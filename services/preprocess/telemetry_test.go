@@ -10,6 +10,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"triptych/services/preprocess/decode"
 	"triptych/shared/telemetry"
 )
 
@@ -99,15 +100,15 @@ func TestMetrics(t *testing.T) {
 	}
 	got := values(t, tel.Registry)
 	for name, want := range map[string]float64{
-		"triptych_image_decode_seconds JPEG":             3,
-		"triptych_image_decode_seconds PNG":              1,
-		"triptych_image_transform_seconds":               4,
-		"triptych_image_refused_total BROKEN_IMAGE":      1,
-		"triptych_image_refused_total UNSUPPORTED_MEDIA": 1,
-		"triptych_image_refused_total TOO_LARGE":         1,
-		"triptych_image_broken_exif_total":               1,
-		"triptych_image_decoder_panics_total":            0,
-		"triptych_image_decoder_info image/png PNG":      1,
+		"triptych_image_decode_seconds JPEG":                        3,
+		"triptych_image_decode_seconds PNG":                         1,
+		"triptych_image_transform_seconds":                          4,
+		"triptych_image_refused_total BROKEN_IMAGE":                 1,
+		"triptych_image_refused_total UNSUPPORTED_MEDIA":            1,
+		"triptych_image_refused_total TOO_LARGE":                    1,
+		"triptych_image_broken_exif_total":                          1,
+		"triptych_image_decoder_panics_total":                       0,
+		"triptych_image_decoder_info " + decode.PNGDecoder + " PNG": 1,
 	} {
 		if v, ok := got[name]; !ok || v != want {
 			t.Errorf("%s is %v (there: %v), want %v", name, v, ok, want)

@@ -8,35 +8,19 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"triptych/proto/inference"
+	"triptych/shared/memory"
 )
 
-// codec is gRPC's own codec for protobuf over a finer pool of buffers. The default
-// pool has nothing between 32 KiB and 1 MiB: a tensor of 150 KB took, and cleared,
-// a buffer of seven times its size, twice a hop.
+// codec is gRPC's own codec for protobuf over our own pool of buffers. gRPC's have
+// nothing between 32 KiB and 1 MiB, and clear what they lend: for a tensor of
+// 150 KB that was an eighth of what a hop costs.
 type codec struct{ pool mem.BufferPool }
 
 var _ encoding.CodecV2 = codec{}
 
 var errNotAMessage = errors.New("only protobuf messages travel by gRPC")
 
-// The exponents of the sizes of the buffers: 256 bytes to 64 MiB. What is larger
-// is made for once.
-const (
-	smallestBuffer = 8
-	largestBuffer  = 26
-)
-
-func newCodec() codec {
-	exponents := make([]uint8, 0, largestBuffer-smallestBuffer+1)
-	for e := uint8(smallestBuffer); e <= largestBuffer; e++ {
-		exponents = append(exponents, e)
-	}
-	pool, err := mem.NewBinaryTieredBufferPool(exponents...)
-	if err != nil { // the exponents are right; were they not, the default would serve
-		return codec{mem.DefaultBufferPool()}
-	}
-	return codec{pool}
-}
+func newCodec() codec { return codec{&memory.Pool{}} }
 
 // Name implements encoding.CodecV2.
 func (c codec) Name() string { return "proto" }

@@ -1,8 +1,8 @@
 ##@ Run it
 
-# Without libjpeg-turbo and libwebp the tag selects the pure Go decoders. Expanded late, so that
+# Without these C libraries the tag selects the pure Go decoders. Expanded late, so that
 # `make setup build` sees what setup installed.
-TAGS = $(shell pkg-config --exists libjpeg libwebp 2>/dev/null || echo portable)
+TAGS = $(shell pkg-config --exists libjpeg libwebp zlib lcms2 2>/dev/null || echo portable)
 
 # Lazy binding: the symbols of NVML are there only where there is a GPU.
 LDFLAGS = -s -w -X triptych/shared/telemetry.version=$(VERSION) -extldflags=-Wl,-z,lazy

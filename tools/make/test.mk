@@ -11,6 +11,18 @@ test: setup $(TOOLS)/gotestsum ## Run every module's tests with the race detecto
 test-clients: setup build ## Ask `triptych up` with the real tritonclient (and with PERF_ANALYZER)
 	@tools/test-clients.sh
 
+# How long each fuzz target runs: those of preprocess, and the others.
+FUZZTIME        ?= 1m
+FUZZTIME_OTHERS ?= 10s
+
+.PHONY: fuzz
+fuzz: setup ## Run every fuzz target, those of preprocess for FUZZTIME (1m) each
+	@FUZZTIME='$(FUZZTIME)' FUZZTIME_OTHERS='$(FUZZTIME_OTHERS)' TAGS='$(TAGS)' tools/fuzz.sh
+
+.PHONY: test-asan
+test-asan: setup ## Run the tests of what calls C decoders under AddressSanitizer
+	@TAGS='$(TAGS)' tools/test-asan.sh
+
 .PHONY: lint
 lint: lint-go lint-proto lint-shell lint-k8s ## Run every linter
 

@@ -24,6 +24,9 @@ type Figure struct {
 	Unit  string   `json:"unit"`
 	Ours  float64  `json:"ours"`
 	Rival *float64 `json:"rival,omitempty"`
+	// Paired is the median of the ratios of neighbouring turns. Where there is one
+	// it is the ratio: other work on the machine spoils both turns of a pair alike.
+	Paired float64 `json:"paired_ratio,omitempty"`
 	// Against says which of the rival's settings, or what else, Rival is.
 	Against string `json:"against,omitempty"`
 	Bar     *Bar   `json:"bar,omitempty"`
@@ -44,10 +47,14 @@ func AtMost(limit float64) *Bar { return &Bar{Limit: limit, Most: true} }
 
 // Ratio is ours by the rival's, or NaN.
 func (f Figure) Ratio() float64 {
-	if f.Rival == nil {
+	switch {
+	case f.Rival == nil:
 		return math.NaN()
+	case f.Paired != 0:
+		return f.Paired
+	default:
+		return f.Ours / *f.Rival
 	}
-	return f.Ours / *f.Rival
 }
 
 // Outcome is how a figure stands to its bar.

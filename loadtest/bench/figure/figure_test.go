@@ -41,6 +41,7 @@ func TestOutcome(t *testing.T) {
 		{"too few", figure.Figure{Ours: 104, Rival: to(100), Bar: figure.AtLeast(1.05)}, figure.Bad},
 		{"as slow as may be", figure.Figure{Ours: 50, Rival: to(100), Bar: figure.AtMost(0.5)}, figure.Good},
 		{"too slow", figure.Figure{Ours: 51, Rival: to(100), Bar: figure.AtMost(0.5)}, figure.Bad},
+		{"the ratio of neighbours", figure.Figure{Ours: 300, Rival: to(100), Paired: 1.9, Bar: figure.AtLeast(2)}, figure.Bad},
 		{"not a number", figure.Figure{Ours: math.NaN(), Rival: to(1), Bar: figure.AtMost(1)}, figure.Bad},
 		{"the value itself", figure.Figure{Ours: 20, Against: figure.Absolute, Bar: figure.AtMost(20)}, figure.Good},
 		{"the value itself, too much", figure.Figure{Ours: 21, Against: figure.Absolute, Bar: figure.AtMost(20)}, figure.Bad},

@@ -8,10 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -115,19 +112,4 @@ func (s *Server) gone() bool {
 // signal reaches the group of the process: a shell may stand before the server.
 func (s *Server) signal(signal syscall.Signal) {
 	_ = syscall.Kill(-s.cmd.Process.Pid, signal) // may be gone already
-}
-
-// Memory is the resident memory of the process in bytes.
-func (s *Server) Memory() (int64, error) {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(s.cmd.Process.Pid) + "/status")
-	if err != nil {
-		return 0, fmt.Errorf("read memory: %w", err)
-	}
-	for line := range strings.Lines(string(data)) {
-		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "VmRSS:" {
-			kib, err := strconv.ParseInt(fields[1], 10, 64)
-			return kib << 10, err
-		}
-	}
-	return 0, errors.New("read memory: no VmRSS")
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -129,8 +130,15 @@ func ask(t *testing.T, s *server.Server) {
 	if resp, err := s.Infer(ctx, &inference.ModelInferRequest{}); err != nil || resp.GetModelName() != "m" {
 		t.Errorf("answer %v, error %v", resp, err)
 	}
-	if memory, err := s.Memory(); err != nil || memory < 100<<10 {
+	memory, err := s.Memory()
+	if err != nil || memory < 100<<10 {
 		t.Errorf("memory %d, error %v", memory, err)
+	}
+	if peak, err := s.Peak(); err != nil || peak < memory {
+		t.Errorf("at most %d, now %d, error %v", peak, memory, err)
+	}
+	if cpu, err := s.CPU(); err != nil || cpu < 0 || cpu > time.Minute {
+		t.Errorf("CPU %s, error %v", cpu, err)
 	}
 }
 

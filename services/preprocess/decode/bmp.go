@@ -1,71 +1,70 @@
 package decode
 
 import (
-	"bytes"
-	"encoding/binary"
-	"errors"
-	"fmt"
-
-	"golang.org/x/image/bmp"
+	"image"
 
 	"triptych/services/preprocess/pixels"
+	"triptych/shared/failure"
 )
 
-// bmpFeature names what keeps a BMP file from being read, if anything does.
-func bmpFeature(infoSize uint32, bits uint16, compression uint32) string {
-	switch {
-	case infoSize != 40 && infoSize != 108 && infoSize != 124:
-		return fmt.Sprintf("a header of %d bytes (OS/2 or another old kind)", infoSize)
-	case compression == 1 || compression == 2:
-		return "RLE compression"
-	case compression == 4:
-		return "a JPEG inside"
-	case compression == 5:
-		return "a PNG inside"
-	case bits == 16:
-		return "16 bits per pixel"
-	}
-	return ""
+// BMPDecoder names what decodes BMP.
+const BMPDecoder = "triptych"
+
+// bmpFile is what the header of a BMP file says. The pixels have not been looked
+// at.
+type bmpFile struct {
+	data          []byte
+	width, height int
+	topDown       bool
+	bits          int
+	compression   uint32
+	offset        int64
+	palette       colorTable
+	unpacked      []byte // a row of indices
+	masks         [4]bmpMask
 }
 
 func bmpHeader(data []byte) (*header, error) {
-	infoSize := binary.LittleEndian.Uint32(data[14:])
-	if infoSize < 40 {
-		return nil, unsupported(nil, BMP, bmpFeature(infoSize, 0, 0))
-	}
-	if len(data) < 14+40 {
-		return nil, broken(nil, BMP, truncated)
-	}
-	width := int(int32(binary.LittleEndian.Uint32(data[18:])))
-	height := int(int32(binary.LittleEndian.Uint32(data[22:])))
-	bits, compression := binary.LittleEndian.Uint16(data[28:]), binary.LittleEndian.Uint32(data[30:])
-	if feature := bmpFeature(infoSize, bits, compression); feature != "" {
-		return nil, unsupported(nil, BMP, feature)
-	}
-	if height < 0 { // rows from top to bottom
-		height = -height
-	}
-	memory := int64(4) // the pixels; indices of a palette beside them
-	if bits <= 8 {
-		memory++
+	f, err := scanBMP(data)
+	if err != nil {
+		return nil, err
 	}
 	return &header{
-		width: width, height: height, orientation: upright, memory: memory * int64(width) * int64(height),
-		pixels: func(j job) (*pixels.Image, error) { return decodeBMP(j, data) },
+		width: f.width, height: f.height, orientation: upright,
+		memory: pixels.Samples * int64(f.width) * int64(f.height),
+		pixels: f.decode,
 	}, nil
 }
 
-func decodeBMP(j job, data []byte) (*pixels.Image, error) {
-	img, err := bmp.Decode(bytes.NewReader(data))
-	if errors.Is(err, bmp.ErrUnsupported) {
-		return nil, unsupported(err, BMP, "an uncommon layout (bit masks, planes or a gap before the pixels)")
+func (f *bmpFile) decode(j job) (*pixels.Image, error) {
+	if f.compression == bmpRLE8 || f.compression == bmpRLE4 {
+		return f.decodeRLE(j)
 	}
-	if err != nil {
-		return nil, brokenBy(err, BMP)
+	stride := (int64(f.width)*int64(f.bits) + 31) / 32 * 4
+	used := (int64(f.width)*int64(f.bits) + 7) / 8 // the last row needs no padding
+	if f.offset > int64(len(f.data)) || int64(len(f.data))-f.offset < stride*int64(f.height-1)+used {
+		return nil, broken(nil, BMP, truncated)
 	}
-	picture, err := j.picture(img)
-	if err != nil {
-		return nil, broken(err, BMP, corrupt)
+	img := j.pool.Image(image.Pt(f.width, f.height), j.view.Region)
+	for y := img.Bounds.Min.Y; y < img.Bounds.Max.Y; y++ {
+		row := f.data[f.offset+stride*int64(f.stored(y)):][:used]
+		err := failure.OfContext(j.ctx)
+		if err == nil {
+			err = f.row(j, row, img.Bounds.Min.X, img.Row(y))
+		}
+		if err != nil {
+			img.Release()
+			return nil, err
+		}
 	}
-	return picture, nil
+	return img, nil
+}
+
+// stored is where row y of the picture stands in the file, which begins at the
+// bottom more often than not.
+func (f *bmpFile) stored(y int) int {
+	if f.topDown {
+		return y
+	}
+	return f.height - 1 - y
 }

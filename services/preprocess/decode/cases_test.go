@@ -71,7 +71,8 @@ func TestCaseImages(t *testing.T) {
 			if want := image.Rect(0, 0, want.Width, want.Height); got.Image.Rect != want {
 				t.Errorf("bounds are %v, want %v", got.Image.Rect, want)
 			}
-			if want.SHA256 != "" && exact(got.Format) && sum(rgb(got.Image)) != want.SHA256 {
+			same := exact(got.Format) && (want.File != "jpegcomp.tif" || exact(decode.JPEG))
+			if want.SHA256 != "" && same && sum(rgb(got.Image)) != want.SHA256 {
 				t.Error("pixels differ from Pillow's")
 			}
 		})

@@ -19,6 +19,10 @@ type Options struct {
 	// Background is what transparent pixels are laid over. Without one they keep
 	// their color, as Pillow's convert("RGB") has it.
 	Background *Color
+	// Profiles turn colors into sRGB by the profile that a file holds. Without
+	// them a profile is ignored, as Pillow's convert("RGB") does. With a
+	// background, that counts as a color of the file's.
+	Profiles *Profiles
 }
 
 // Color is red, green and blue.
@@ -50,6 +54,7 @@ type Header struct {
 
 	codec header
 	opts  Options
+	data  []byte
 }
 
 // header is what a codec makes of a file before any pixel is read.
@@ -57,6 +62,8 @@ type header struct {
 	width, height int
 	// memory is the most bytes that decoding holds at once, pixels included.
 	memory int64
+	// overlay is what it holds besides to lay transparent pixels over a background.
+	overlay int64
 	// orientation is 1 to 8, or 0 when nothing can be read from broken EXIF data.
 	orientation int
 	// reductions are by what the picture may be divided while it is decoded.
@@ -98,7 +105,10 @@ func Open(data []byte, opts Options) (h Header, err error) {
 	if err != nil {
 		return h, err
 	}
-	h.codec, h.opts = *read, opts
+	if opts.Background != nil {
+		read.memory += read.overlay
+	}
+	h.codec, h.opts, h.data = *read, opts, data
 	h.Width, h.Height, h.Memory = read.width, read.height, read.memory
 	h.Orientation, h.BrokenEXIF = max(read.orientation, upright), read.orientation == brokenEXIF
 	if err := opts.Limits.check(c.format, read); err != nil {
@@ -130,7 +140,15 @@ func (h Header) Decode(ctx context.Context, pool *pixels.Pool, view View) (img *
 	if view.Region.Empty() {
 		view.Region = image.Rectangle{Max: h.Reduced(view.Reduce)}
 	}
-	return h.codec.pixels(job{ctx: ctx, pool: pool, opts: h.opts, view: view})
+	img, err = h.codec.pixels(job{ctx: ctx, pool: pool, opts: h.opts, view: view})
+	if err != nil || h.opts.Profiles == nil {
+		return img, err
+	}
+	if err := h.opts.Profiles.convert(ctx, h.Format, h.data, img); err != nil {
+		img.Release()
+		return nil, err
+	}
+	return img, nil
 }
 
 func broken(cause error, format Format, how string) error {
@@ -144,7 +162,7 @@ func unsupported(cause error, format Format, feature string) error {
 // Decoders names what decodes each format in this build.
 func Decoders() map[Format]string {
 	return map[Format]string{
-		JPEG: JPEGDecoder, PNG: "image/png", GIF: "image/gif", WebP: WebPDecoder,
-		BMP: "golang.org/x/image/bmp", TIFF: "golang.org/x/image/tiff",
+		JPEG: JPEGDecoder, PNG: PNGDecoder, GIF: "compress/lzw", WebP: WebPDecoder,
+		BMP: BMPDecoder, TIFF: TIFFDecoder,
 	}
 }

@@ -135,12 +135,8 @@ func (w *walk) tiff(data []byte) {
 	if !ok {
 		return
 	}
-	for at := uint64(d.order.Uint32(data[4:])); w.on() && at != 0 && at+2 <= uint64(len(data)); {
+	first, _ := d.word(data[min(len(data), d.wordSize()):])
+	for at := first; w.on() && at != 0 && at < uint64(len(data)); at = d.next(at) {
 		w.frames++
-		next := at + 2 + entrySize*uint64(d.order.Uint16(data[at:]))
-		if next+4 > uint64(len(data)) {
-			return
-		}
-		at = uint64(d.order.Uint32(data[next:]))
 	}
 }

@@ -49,10 +49,10 @@ func pages(n int, last uint32) []byte {
 	le := binary.LittleEndian
 	out := le.AppendUint32([]byte("II*\x00"), 8)
 	for i := range n {
-		out = le.AppendUint16(out, 2)
-		for _, tag := range []uint16{256, 257} {
-			out = le.AppendUint16(le.AppendUint16(out, tag), 3)
-			out = le.AppendUint32(le.AppendUint32(out, 1), 4)
+		out = le.AppendUint16(out, 4)
+		for _, entry := range [][2]uint32{{256, 4}, {257, 4}, {273, 0}, {279, 2}} { // 4x4 bits at offset 0
+			out = le.AppendUint16(le.AppendUint16(out, uint16(entry[0])), 4)
+			out = le.AppendUint32(le.AppendUint32(out, 1), entry[1])
 		}
 		next := uint32(len(out) + 4)
 		if i == n-1 {

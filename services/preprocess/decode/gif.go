@@ -1,19 +1,23 @@
 package decode
 
 import (
-	"bytes"
 	"encoding/binary"
 	"image"
-	"image/gif"
 
 	"triptych/services/preprocess/pixels"
 )
 
 // gifFile is what stands before the pixels of a GIF's first frame.
 type gifFile struct {
-	width, height int // of the canvas
-	palette       []byte
-	transparent   int // index, or -1
+	canvas      image.Point
+	frame       image.Rectangle
+	palette     []byte // nil for greys
+	transparent int    // index, or -1
+	interlaced  bool
+	// codeBits is how many bits a code has at first, less one; codes are the blocks
+	// that hold them.
+	codeBits int
+	codes    []byte
 }
 
 // The blocks of a GIF file.
@@ -21,34 +25,67 @@ const (
 	gifExtension = 0x21
 	gifControl   = 0xf9
 	gifImage     = 0x2c
+	gifTrailer   = 0x3b
 	gifHasTable  = 0x80
+	gifInterlace = 0x40
 )
 
 // scanGIF walks up to the first frame. Later frames are never looked at, so that
 // an animation costs as much as a still.
 func scanGIF(data []byte) (gifFile, error) {
+	const head = 13
 	f := gifFile{transparent: -1}
-	if len(data) < 13 {
+	if len(data) < head {
 		return f, broken(nil, GIF, truncated)
 	}
-	f.width, f.height = int(binary.LittleEndian.Uint16(data[6:])), int(binary.LittleEndian.Uint16(data[8:]))
-	rest, ok := f.table(data[10], data[13:])
-	for ok && len(rest) > 1 && rest[0] == gifExtension {
-		if rest[1] == gifControl && len(rest) >= 7 && rest[3]&1 != 0 {
-			f.transparent = int(rest[6])
+	f.canvas = gifPoint(data[6:])
+	rest, ok := f.table(data[10], data[head:])
+	for ok && len(rest) > 0 && rest[0] != gifImage {
+		switch {
+		case rest[0] == gifTrailer:
+			return f, broken(nil, GIF, "corrupt: it has no first frame")
+		case rest[0] != gifExtension: // nobody knows; as Pillow, go on behind it
+			rest = rest[1:]
+		default:
+			rest, ok = f.extension(rest[1:])
 		}
-		rest, ok = skipBlocks(rest[2:])
 	}
-	if !ok || len(rest) < 10 {
-		return f, broken(nil, GIF, truncated)
-	}
-	if rest[0] != gifImage {
-		return f, broken(nil, GIF, "corrupt: it has no first frame")
-	}
-	if _, ok = f.table(rest[9], rest[10:]); !ok {
+	if !ok || !f.image(rest) {
 		return f, broken(nil, GIF, truncated)
 	}
 	return f, nil
+}
+
+func gifPoint(b []byte) image.Point {
+	return image.Pt(int(binary.LittleEndian.Uint16(b)), int(binary.LittleEndian.Uint16(b[2:])))
+}
+
+// extension passes an extension, and takes over which color is transparent.
+func (f *gifFile) extension(data []byte) (rest []byte, ok bool) {
+	const isTransparent, size = 1, 4
+	if len(data) == 0 {
+		return nil, false
+	}
+	if data[0] == gifControl && len(data) >= 2+size && data[1] >= size && data[2]&isTransparent != 0 {
+		f.transparent = int(data[1+size])
+	}
+	return skipBlocks(data[1:])
+}
+
+// image takes over what stands before the codes of a frame.
+func (f *gifFile) image(data []byte) bool {
+	const head = 10
+	if len(data) < head {
+		return false
+	}
+	f.frame = image.Rectangle{Max: gifPoint(data[5:])}.Add(gifPoint(data[1:]))
+	f.interlaced = data[9]&gifInterlace != 0
+	rest, ok := f.table(data[9], data[head:])
+	if !ok || len(rest) == 0 {
+		return false
+	}
+	f.codeBits, f.codes = int(rest[0]), rest[1:]
+	return true
 }
 
 // table takes over the color table that flags announce.
@@ -56,12 +93,26 @@ func (f *gifFile) table(flags byte, data []byte) (rest []byte, ok bool) {
 	if flags&gifHasTable == 0 {
 		return data, true
 	}
-	n := 3 << (1 + flags&7)
+	n := pixels.Samples << (1 + flags&7)
 	if len(data) < n {
 		return nil, false
 	}
 	f.palette = data[:n]
+	if greys(f.palette) {
+		f.palette = nil
+	}
 	return data[n:], true
+}
+
+// greys tells whether each color is the grey of its index: then every index is
+// one, beyond the table as well.
+func greys(palette []byte) bool {
+	for i, v := range palette {
+		if int(v) != i/pixels.Samples {
+			return false
+		}
+	}
+	return true
 }
 
 // skipBlocks skips data blocks up to the empty one that ends them.
@@ -76,12 +127,23 @@ func skipBlocks(data []byte) (rest []byte, ok bool) {
 	return nil, false
 }
 
-// color is a palette's color. As in Pillow, an index beyond the palette is black.
-func (f *gifFile) color(index int) [4]byte {
-	if 3*index+3 > len(f.palette) {
-		return [4]byte{3: 255}
+// colors are what the indices become. As in Pillow, an index beyond the palette
+// is black, and a transparent pixel without a background has the color that the
+// palette gives to its index.
+func (f *gifFile) colors(background *Color) *[256]Color {
+	var colors [256]Color
+	for i := range colors {
+		switch at := pixels.Samples * i; {
+		case f.palette == nil:
+			colors[i] = Color{byte(i), byte(i), byte(i)}
+		case at < len(f.palette):
+			colors[i] = Color(f.palette[at:])
+		}
+		if i == f.transparent && background != nil {
+			colors[i] = *background
+		}
 	}
-	return [4]byte{f.palette[3*index], f.palette[3*index+1], f.palette[3*index+2], 255}
+	return &colors
 }
 
 func gifHeader(data []byte) (*header, error) {
@@ -90,46 +152,8 @@ func gifHeader(data []byte) (*header, error) {
 		return nil, err
 	}
 	return &header{
-		width: f.width, height: f.height, orientation: upright,
-		// image/gif refuses a frame that reaches beyond the canvas.
-		memory: int64(f.width) * int64(f.height) * (1 + 4),
-		pixels: func(j job) (*pixels.Image, error) { return f.decode(j, data) },
+		width: f.canvas.X, height: f.canvas.Y, orientation: upright,
+		memory: int64(f.canvas.X)*int64(f.canvas.Y)*pixels.Samples + int64(f.canvas.X),
+		pixels: f.decode,
 	}, nil
-}
-
-// decode draws the first frame on its canvas. Pixels are what Pillow's
-// convert("RGB") makes of them: a transparent pixel has the color that the
-// palette gives to the transparent index, and so has the canvas around the
-// frame; without a transparent index the canvas has color 0.
-func (f *gifFile) decode(j job, data []byte) (*pixels.Image, error) {
-	decoded, err := gif.Decode(bytes.NewReader(data))
-	if err != nil {
-		return nil, brokenBy(err, GIF)
-	}
-	frame, ok := decoded.(*image.Paletted)
-	if !ok {
-		return nil, broken(nil, GIF, corrupt)
-	}
-	var colors [256][4]byte
-	for i := range colors {
-		colors[i] = f.color(i)
-	}
-	canvas := image.NewNRGBA(image.Rect(0, 0, f.width, f.height))
-	if frame.Rect != canvas.Rect {
-		fill(canvas.Pix, colors[max(f.transparent, 0)])
-	}
-	for y := frame.Rect.Min.Y; y < frame.Rect.Max.Y; y++ {
-		at := canvas.PixOffset(frame.Rect.Min.X, y)
-		row := frame.Pix[frame.PixOffset(frame.Rect.Min.X, y):][:frame.Rect.Dx()]
-		for x, index := range row {
-			copy(canvas.Pix[at+4*x:], colors[index][:])
-		}
-	}
-	return j.flatten(canvas), nil
-}
-
-func fill(pixels []byte, color [4]byte) {
-	for i := 0; i+4 <= len(pixels); i += 4 {
-		copy(pixels[i:], color[:])
-	}
 }

@@ -14,6 +14,7 @@ type jpegFrame struct {
 	precision     int
 	width, height int
 	components    []jpegComponent
+	room          [4]jpegComponent // for as many as nearly all files have
 	// scanned is how many components the first scan has, 0 if there is none.
 	scanned int
 	jfif    bool
@@ -36,6 +37,7 @@ const (
 	markerSOS  = 0xda
 	markerAPP0 = 0xe0
 	markerAPP1 = 0xe1
+	markerAPP2 = 0xe2
 )
 
 // isSOF tells whether a marker begins a frame, of whatever kind.
@@ -65,27 +67,26 @@ func nextMarker(data []byte, at int) (marker byte, next int, ok bool) {
 	}
 }
 
-// scanJPEG walks the segments up to the first scan. Faults behind the frame header
+// scan walks the segments up to the first scan. Faults behind the frame header
 // are left to the decoder.
-func scanJPEG(data []byte) (jpegFrame, error) {
-	var f jpegFrame
+func (f *jpegFrame) scan(data []byte) error {
 	for at := 2; ; {
 		m, segment, next, err := nextSegment(data, at)
 		switch {
 		case err != nil && f.marker != 0:
-			return f, nil
+			return nil
 		case err != nil:
-			return f, err
+			return err
 		case f.marker == 0 && (m == markerEOI || m == markerSOS):
-			return f, broken(nil, JPEG, "corrupt: it has no frame header")
+			return broken(nil, JPEG, "corrupt: it has no frame header")
 		case m == markerSOS && len(segment) > 0:
 			f.scanned = int(segment[0])
-			return f, nil
+			return nil
 		case m == markerEOI, m == markerSOS, isSOF(m) && f.marker != 0:
-			return f, nil
+			return nil
 		case isSOF(m):
 			if err := f.read(m, segment); err != nil {
-				return f, err
+				return err
 			}
 		case m == markerAPP0 && bytes.HasPrefix(segment, []byte("JFIF\x00")):
 			f.jfif = true
@@ -126,7 +127,7 @@ func (f *jpegFrame) read(marker byte, segment []byte) error {
 	f.marker, f.precision = marker, int(segment[0])
 	f.height = int(binary.BigEndian.Uint16(segment[1:]))
 	f.width = int(binary.BigEndian.Uint16(segment[3:]))
-	f.components = make([]jpegComponent, 0, segment[5])
+	f.components = f.room[:0]
 	for i := range int(segment[5]) {
 		sampling := segment[6+3*i+1]
 		f.components = append(f.components, jpegComponent{h: int(sampling >> 4), v: int(sampling & 15)})
@@ -159,8 +160,8 @@ func (f *jpegFrame) wholeScan() bool {
 }
 
 func jpegHeader(data []byte) (*header, error) {
-	f, err := scanJPEG(data)
-	if err != nil {
+	f := new(jpegFrame)
+	if err := f.scan(data); err != nil {
 		return nil, err
 	}
 	if feature := f.feature(); feature != "" {
@@ -168,7 +169,7 @@ func jpegHeader(data []byte) (*header, error) {
 	}
 	return &header{
 		width: f.width, height: f.height, memory: f.memory(), orientation: exifOrientation(f.exif),
-		reductions: jpegReductions[:],
-		pixels:     func(j job) (*pixels.Image, error) { return decodeJPEG(j, data, &f) },
+		reductions: jpegReductions,
+		pixels:     func(j job) (*pixels.Image, error) { return decodeJPEG(j, data, f) },
 	}, nil
 }

@@ -25,11 +25,11 @@ func (f *jpegFrame) factors() (h, v int) {
 }
 
 // planes are the components. Their sampling factors may be anything.
-func (f *jpegFrame) planes() iter.Seq2[int, jpegPlane] {
-	return func(yield func(int, jpegPlane) bool) {
-		hmax, vmax := f.factors()
-		for i, c := range f.components {
-			if !yield(i, jpegPlane{columns: jpegUnits(f.width, c.h, hmax), rows: jpegUnits(f.height, c.v, vmax)}) {
+func (f *jpegFrame) planes() iter.Seq2[jpegComponent, jpegPlane] {
+	hmax, vmax := f.factors()
+	return func(yield func(jpegComponent, jpegPlane) bool) {
+		for _, c := range f.components {
+			if !yield(c, jpegPlane{columns: jpegUnits(f.width, c.h, hmax), rows: jpegUnits(f.height, c.v, vmax)}) {
 				return
 			}
 		}

@@ -19,7 +19,7 @@ import (
 const JPEGDecoder = "image/jpeg"
 
 // jpegReductions is empty: image/jpeg does not reduce.
-var jpegReductions [0]int
+var jpegReductions []int
 
 // memory is the result, whole planes of samples, the coefficients of a
 // progressive file as int32, and RGBA or CMYK where image/jpeg makes that of the

@@ -136,34 +136,53 @@ static void pass_to_end(j_decompress_ptr cinfo, JSAMPARRAY aside)
 	(void)jpeg_finish_decompress(cinfo);
 }
 
+/*
+ * The library writes rows that are aligned past the caches, which is right only
+ * for results that are larger. All else goes through rows that are out of step
+ * and stay in the nearest cache.
+ */
+#define LARGE (1 << 20)
+#define OUT_OF_STEP 4
+
+/* rows_aside lends rows for what is not written straight into the result. */
+static void rows_aside(j_decompress_ptr cinfo, JSAMPARRAY rows)
+{
+	JDIMENSION n = (JDIMENSION)cinfo->max_v_samp_factor;
+	JSAMPARRAY lent = (*cinfo->mem->alloc_sarray)((j_common_ptr)cinfo, JPOOL_IMAGE,
+						      cinfo->output_width * (JDIMENSION)cinfo->output_components + OUT_OF_STEP, n);
+
+	for (JDIMENSION i = 0; i < n; i++)
+		rows[i] = lent[i] + OUT_OF_STEP;
+}
+
 void triptych_jpeg_rows(j_decompress_ptr cinfo, const struct triptych_jpeg_view *view, int exact_crop,
                         unsigned char *pixels)
 {
 	unsigned int width = view->right - view->left, group = (unsigned int)cinfo->max_v_samp_factor;
 	int ink = cinfo->output_components == 4;
-	JSAMPROW rows[MAX_SAMP_FACTOR];
+	JSAMPROW aside[MAX_SAMP_FACTOR], rows[MAX_SAMP_FACTOR];
 	unsigned int left = exact_crop ? crop(cinfo, view) : 0;
-	int direct = !ink && width == cinfo->output_width;
-	JSAMPARRAY aside = (*cinfo->mem->alloc_sarray)(
-		(j_common_ptr)cinfo, JPOOL_IMAGE, cinfo->output_width * (JDIMENSION)cinfo->output_components, group);
+	size_t stride = (size_t)width * 3;
+	int direct = !ink && width == cinfo->output_width && stride * (view->bottom - view->top) > LARGE;
 
+	rows_aside(cinfo, aside);
 	pass_over(cinfo, view->top, aside);
 	while (cinfo->output_scanline < view->bottom) {
-		unsigned char *to = pixels + (size_t)(cinfo->output_scanline - view->top) * width * 3;
+		unsigned char *to = pixels + (cinfo->output_scanline - view->top) * stride;
 		JDIMENSION n = least(group, view->bottom - cinfo->output_scanline);
 
 		for (JDIMENSION i = 0; i < n; i++)
-			rows[i] = direct ? to + (size_t)i * width * 3 : aside[i];
+			rows[i] = direct ? to + i * stride : aside[i];
 		n = jpeg_read_scanlines(cinfo, rows, n);
 		if (n == 0)
 			ERREXIT(cinfo, JERR_CANT_SUSPEND);
-		for (JDIMENSION i = 0; i < n && !direct; i++, to += (size_t)width * 3) {
+		for (JDIMENSION i = 0; i < n && !direct; i++, to += stride) {
 			const unsigned char *from = rows[i] + (size_t)(view->left - left) * cinfo->output_components;
 
 			if (ink)
 				ink_to_rgb(from, to, width);
 			else
-				memcpy(to, from, (size_t)width * 3);
+				memcpy(to, from, stride);
 		}
 	}
 	pass_to_end(cinfo, aside);

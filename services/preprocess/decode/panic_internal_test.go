@@ -2,8 +2,6 @@ package decode
 
 import (
 	"errors"
-	"image"
-	"image/color"
 	"testing"
 
 	"triptych/shared/failure"
@@ -26,14 +24,5 @@ func TestPanicBecomesABrokenImage(t *testing.T) {
 	}
 	if got, want := failure.Message(err), "the TIFF image is corrupt"; got != want {
 		t.Errorf("message is %q, want %q", got, want)
-	}
-}
-
-// imaging would panic in a goroutine of its own on this, and end the process.
-func TestPaletteIndexIsChecked(t *testing.T) {
-	img := image.NewPaletted(image.Rect(0, 0, 2, 2), color.Palette{color.Black})
-	img.Pix[3] = 1
-	if _, err := straight(img); !errors.Is(err, errPaletteIndex) {
-		t.Errorf("got %v, want %v", err, errPaletteIndex)
 	}
 }

@@ -41,7 +41,8 @@ func sniff(data []byte) (codec, error) {
 		return codec{GIF, gifHeader}, nil
 	case isBMP(data):
 		return codec{BMP, bmpHeader}, nil
-	case bytes.HasPrefix(data, []byte("II*\x00")), bytes.HasPrefix(data, []byte("MM\x00*")):
+	case bytes.HasPrefix(data, []byte("II*\x00")), bytes.HasPrefix(data, []byte("MM\x00*")),
+		bytes.HasPrefix(data, []byte("II+\x00")), bytes.HasPrefix(data, []byte("MM\x00+")):
 		return codec{TIFF, tiffHeader}, nil
 	case len(data) >= 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP":
 		return codec{WebP, webpHeader}, nil
@@ -63,8 +64,6 @@ func isBMP(data []byte) bool {
 // others are formats that are told by name only, so that the caller knows what
 // was sent.
 var others = []struct{ magic, name string }{
-	{"II+\x00", "a BigTIFF image"},
-	{"MM\x00+", "a BigTIFF image"},
 	{"\xff\x0a", "a JPEG XL image"},
 	{"\x00\x00\x00\x0cJXL ", "a JPEG XL image"},
 	{"\x00\x00\x00\x0cjP  ", "a JPEG 2000 image"},

@@ -3,7 +3,6 @@ package decode
 import (
 	"encoding/binary"
 	"image"
-	"image/draw"
 
 	"triptych/services/preprocess/pixels"
 )
@@ -12,24 +11,40 @@ import (
 type webpFile struct {
 	// canvas is the size that a VP8X chunk gives, zero without one.
 	canvas image.Point
-	// size is that of the first bitstream.
-	size image.Point
+	// alpha is what that chunk says of alpha.
+	alpha bool
+	still webpStill
 	// frame is the payload of the first frame of an animation.
-	frame []byte
-	exif  []byte
+	frame   []byte
+	exif    []byte
+	profile []byte
+}
+
+// webpStill is a still picture inside a WebP file: a bitstream, and perhaps the
+// alpha of a lossy one before it.
+type webpStill struct {
+	// data are the chunks, from the first of both on.
+	data []byte
+	size image.Point
+	// lossless is a VP8L bitstream, which may have alpha of its own.
+	lossless, alpha bool
+	// whole tells that no byte is missing.
+	whole bool
 }
 
 // eachChunk calls do for every chunk that is there in full; of the last one that
-// is cut off, for what is left.
-func eachChunk(data []byte, do func(name string, payload []byte)) {
-	for len(data) >= 8 {
-		n := int64(binary.LittleEndian.Uint32(data[4:]))
-		payload := data[8:]
-		do(string(data[:4]), payload[:min(n, int64(len(payload)))])
+// is cut off, for what is left. At is where the chunk begins.
+func eachChunk(data []byte, do func(name string, at int, payload []byte, whole bool)) {
+	const head = 8
+	for at := 0; len(data)-at >= head; {
+		n := int64(binary.LittleEndian.Uint32(data[at+4:]))
+		payload := data[at+head:]
+		there := min(n, int64(len(payload)))
+		do(string(data[at:at+4]), at, payload[:there], there == n)
 		if n += n & 1; n >= int64(len(payload)) {
 			return
 		}
-		data = payload[n:]
+		at += head + int(n)
 	}
 }
 
@@ -47,101 +62,126 @@ func bitstreamSize(name string, b []byte) image.Point {
 	return image.Point{}
 }
 
+// stillIn finds the first bitstream among chunks. Its size is zero where there
+// is none.
+func stillIn(chunks []byte) webpStill {
+	var s webpStill
+	begin := -1
+	eachChunk(chunks, func(name string, at int, payload []byte, whole bool) {
+		if s.size != (image.Point{}) {
+			return
+		}
+		switch name {
+		case "ALPH":
+			if begin < 0 {
+				begin, s.alpha = at, true
+			}
+		case "VP8 ", "VP8L":
+			s.size = bitstreamSize(name, payload)
+			s.lossless, s.whole = name == "VP8L", whole
+			if s.lossless && len(payload) >= 5 {
+				const alphaIsUsed = 1 << 4
+				begin, s.alpha = at, payload[4]&alphaIsUsed != 0
+			}
+			if begin < 0 {
+				begin = at
+			}
+			s.data = chunks[begin : at+8+len(payload)]
+		}
+	})
+	return s
+}
+
 func scanWebP(data []byte) webpFile {
+	const alphaFlag = 1 << 4
 	var f webpFile
-	eachChunk(data[12:], func(name string, payload []byte) {
+	eachChunk(data[12:], func(name string, _ int, payload []byte, _ bool) {
 		switch {
-		case name == "VP8X" && len(payload) >= 10:
+		case name == "VP8X" && len(payload) >= 10 && f.canvas == (image.Point{}):
+			f.alpha = payload[0]&alphaFlag != 0
 			f.canvas = image.Pt(uint24(payload[4:])+1, uint24(payload[7:])+1)
-		case (name == "VP8 " || name == "VP8L") && f.size == image.Point{}:
-			f.size = bitstreamSize(name, payload)
 		case name == "ANMF" && f.frame == nil:
 			f.frame = payload
 		case name == "EXIF" && f.exif == nil:
 			f.exif = payload
+		case name == "ICCP" && f.profile == nil:
+			f.profile = payload
 		}
 	})
+	f.still = stillIn(data[12:])
 	return f
 }
 
-// webpMemory counts per pixel the result, and as much for what a decoder keeps.
-const webpMemory = 8
+// memory is that of what the decoder keeps, and of the pixels with alpha that
+// are laid over a background. Beside that, the prefix codes of a lossless picture
+// that is made for it take up to 380 MB, of which the file's head tells nothing.
+func (s webpStill) memory() (kept, overlay int64) {
+	area := int64(s.size.X) * int64(s.size.Y)
+	switch {
+	case s.lossless:
+		kept = webpLosslessBytes
+	case s.alpha:
+		kept = webpLossyBytes + webpAlphaBytes
+	default:
+		kept = webpLossyBytes
+	}
+	if s.alpha {
+		overlay = webpRGBA
+	}
+	return kept * area, overlay * area
+}
 
 func webpHeader(data []byte) (*header, error) {
 	f := scanWebP(data)
 	h := &header{orientation: exifOrientation(f.exif)}
 	if f.frame != nil && f.canvas != (image.Point{}) {
-		h.width, h.height = f.canvas.X, f.canvas.Y
-		h.memory = int64(h.width) * int64(h.height) * webpMemory
-		h.pixels = f.firstFrame
-		return h, nil
+		return h, f.animation(h)
 	}
-	if f.size == (image.Point{}) {
+	if f.still.size == (image.Point{}) {
 		return nil, broken(nil, WebP, "truncated or corrupt: it has no bitstream")
 	}
-	if f.canvas != (image.Point{}) && f.canvas != f.size {
+	if f.canvas != (image.Point{}) && f.canvas != f.still.size {
 		return nil, broken(nil, WebP, "corrupt: its canvas and its pixels differ in size")
 	}
-	h.width, h.height = f.size.X, f.size.Y
-	h.memory = int64(h.width) * int64(h.height) * webpMemory
-	h.pixels = func(j job) (*pixels.Image, error) {
-		img, err := decodeWebP(data, h.width, h.height)
-		if err != nil {
-			return nil, err
-		}
-		return j.flatten(img), nil
+	if !f.still.lossless { // alpha that the file does not announce is none
+		f.still.alpha = f.still.alpha && f.alpha
 	}
+	f.place(h, f.still, f.still.size, image.Rectangle{Max: f.still.size})
 	return h, nil
 }
 
-// firstFrame decodes the first frame of an animation on its canvas, which is
-// black, as in Pillow, where the frame does not reach.
-func (f *webpFile) firstFrame(j job) (*pixels.Image, error) {
+// animation sets the header up for the first frame of an animation on its
+// canvas. As in Pillow, the canvas is transparent black where the frame does not
+// reach.
+func (f *webpFile) animation(h *header) error {
 	const head = 16 // place, size, duration and flags
+	h.width, h.height = f.canvas.X, f.canvas.Y
 	if len(f.frame) < head {
-		return nil, broken(nil, WebP, truncated)
+		return broken(nil, WebP, truncated)
 	}
 	size := image.Pt(uint24(f.frame[6:])+1, uint24(f.frame[9:])+1)
 	place := image.Rectangle{Max: size}.Add(image.Pt(2*uint24(f.frame), 2*uint24(f.frame[3:])))
-	bounds := image.Rectangle{Max: f.canvas}
-	still, coded := stillOf(f.frame[head:], size)
-	if coded != size || !place.In(bounds) {
-		return nil, broken(nil, WebP, "corrupt: its first frame does not fit the canvas")
+	still := stillIn(f.frame[head:])
+	still.alpha = still.alpha && f.alpha
+	if still.size == size && place.In(image.Rectangle{Max: f.canvas}) {
+		f.place(h, still, f.canvas, place)
+		return nil
 	}
-	frame, err := decodeWebP(still, size.X, size.Y)
-	if err != nil {
-		return nil, err
+	if int64(f.canvas.X)*int64(f.canvas.Y) > 1<<31 { // the limits have a better word for it
+		return nil
 	}
-	if place == bounds {
-		return j.flatten(frame), nil
-	}
-	canvas := image.NewNRGBA(bounds)
-	draw.Draw(canvas, place, frame, image.Point{}, draw.Src)
-	return j.flatten(canvas), nil
+	return broken(nil, WebP, "corrupt: its first frame does not fit the canvas")
 }
 
-// stillOf wraps the chunks of a frame into a file of their own, and tells the
-// size that its bitstream has.
-func stillOf(chunks []byte, size image.Point) (file []byte, coded image.Point) {
-	le := binary.LittleEndian
-	file = append(file, "RIFF\x00\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"...)
-	w, h := uint32(size.X-1), uint32(size.Y-1)
-	file[24], file[25], file[26] = byte(w), byte(w>>8), byte(w>>16)
-	file[27], file[28], file[29] = byte(h), byte(h>>8), byte(h>>16)
-	eachChunk(chunks, func(name string, payload []byte) {
-		switch name {
-		case "ALPH":
-			file[20] = 0x10 // the file has alpha
-		case "VP8 ", "VP8L":
-			coded = bitstreamSize(name, payload)
-		default:
-			return
+// place sets the header up for a picture at its place on a canvas.
+func (f *webpFile) place(h *header, still webpStill, canvas image.Point, place image.Rectangle) {
+	h.width, h.height = canvas.X, canvas.Y
+	h.memory, h.overlay = still.memory()
+	h.memory += pixels.Samples * int64(canvas.X) * int64(canvas.Y)
+	h.pixels = func(j job) (*pixels.Image, error) {
+		if place == (image.Rectangle{Max: canvas}) {
+			return still.picture(j)
 		}
-		file = append(le.AppendUint32(append(file, name...), uint32(len(payload))), payload...)
-		if len(payload)%2 == 1 {
-			file = append(file, 0)
-		}
-	})
-	le.PutUint32(file[4:], uint32(len(file)-8))
-	return file, coded
+		return still.onCanvas(j, canvas, place, f.alpha)
+	}
 }

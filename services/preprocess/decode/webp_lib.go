@@ -2,37 +2,16 @@
 
 package decode
 
-/*
-#cgo pkg-config: libwebp
-#include <webp/decode.h>
-
-static int triptych_webp_decode(const uint8_t *data, size_t size, uint8_t *pixels, int width, int height)
-{
-	WebPDecoderConfig config;
-	VP8StatusCode status;
-
-	if (!WebPInitDecoderConfig(&config))
-		return VP8_STATUS_INVALID_PARAM;
-	status = WebPGetFeatures(data, size, &config.input);
-	if (status != VP8_STATUS_OK)
-		return status;
-	if (config.input.width != width || config.input.height != height)
-		return VP8_STATUS_BITSTREAM_ERROR;
-	config.output.colorspace = MODE_RGBA;
-	config.output.is_external_memory = 1;
-	config.output.u.RGBA.rgba = pixels;
-	config.output.u.RGBA.stride = width * 4;
-	config.output.u.RGBA.size = (size_t)width * height * 4;
-	status = WebPDecode(data, size, &config);
-	WebPFreeDecBuffer(&config.output);
-	return status;
-}
-*/
+// #cgo pkg-config: libwebp
+// #include <webp/decode.h>
+// #include "webp_lib.h"
 import "C"
 
 import (
+	"context"
 	"fmt"
 	"image"
+	"runtime"
 	"unsafe"
 
 	"triptych/shared/failure"
@@ -41,23 +20,71 @@ import (
 // WebPDecoder names what decodes WebP in this build.
 const WebPDecoder = "libwebp"
 
-// decodeWebP decodes a still image by libwebp.
-func decodeWebP(data []byte, width, height int) (*image.NRGBA, error) {
-	img := image.NewNRGBA(image.Rect(0, 0, width, height))
-	status := C.triptych_webp_decode(
-		(*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(data))), C.size_t(len(data)),
-		(*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(img.Pix))), C.int(width), C.int(height))
+// The bytes per pixel that libwebp keeps beside the result. Of a lossy picture
+// that is a few rows, and the plane of its alpha with what unpacks it.
+const (
+	webpLossyBytes    = 0
+	webpAlphaBytes    = 1 + 4
+	webpLosslessBytes = 4
+)
+
+// webpStep is how many bytes are decoded before the caller is looked after
+// again: a few milliseconds' worth. Steps grow with what has been decoded, for
+// libwebp begins the head of a lossless picture, which may be most of a file that
+// is made for it, anew in each step.
+const (
+	webpStep   = 64 << 10
+	webpGrowth = 4
+)
+
+// decodeWebP decodes a part of a still picture by libwebp. A file of few bytes
+// is one step, however many pixels it has; the limits bound how long that takes.
+func decodeWebP(ctx context.Context, s webpStill, part image.Rectangle, to webpRows) error {
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	data := (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(s.data)))
+	pin.Pin(data)
+	task := &C.struct_triptych_webp_task{
+		data: data, size: C.size_t(len(s.data)),
+		width: C.int(s.size.X), height: C.int(s.size.Y),
+		left: C.int(part.Min.X), top: C.int(part.Min.Y), columns: C.int(part.Dx()), rows: C.int(part.Dy()),
+		pixels: (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(to.data))), room: C.size_t(len(to.data)),
+		stride: C.int(to.stride),
+	}
+	if to.samples == webpRGBA {
+		task.alpha = 1
+	}
+	pin.Pin(task.pixels)
+	made := new(*C.struct_triptych_webp)
+	if status := C.triptych_webp_begin(task, made); status != C.VP8_STATUS_OK {
+		return webpFailure(status)
+	}
+	decoder := *made
+	defer C.triptych_webp_end(decoder)
+	for fed := 0; ; {
+		fed = min(fed+max(webpStep, fed/webpGrowth), len(s.data))
+		status := C.triptych_webp_feed(decoder, data, C.size_t(fed))
+		if status != C.VP8_STATUS_SUSPENDED || fed == len(s.data) {
+			return webpFailure(status)
+		}
+		if err := failure.OfContext(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func webpFailure(status C.int) error {
 	cause := fmt.Errorf("libwebp: status %d", int(status))
 	switch status {
 	case C.VP8_STATUS_OK:
-		return img, nil
+		return nil
 	case C.VP8_STATUS_NOT_ENOUGH_DATA, C.VP8_STATUS_SUSPENDED:
-		return nil, broken(cause, WebP, truncated)
+		return broken(cause, WebP, truncated)
 	case C.VP8_STATUS_UNSUPPORTED_FEATURE:
-		return nil, unsupported(cause, WebP, "an unsupported feature")
+		return unsupported(cause, WebP, "an unsupported feature")
 	case C.VP8_STATUS_OUT_OF_MEMORY:
-		return nil, failure.Wrap(cause, failure.Internal, "there is not enough memory to decode the image")
+		return failure.Wrap(cause, failure.Internal, "there is not enough memory to decode the image")
 	default:
-		return nil, broken(cause, WebP, corrupt)
+		return broken(cause, WebP, corrupt)
 	}
 }

@@ -45,6 +45,6 @@ func (m *Image) Release() {
 	if m == nil || m.lent == nil {
 		return
 	}
-	m.pool.put(m.lent)
+	m.pool.memory.Put(m.lent)
 	m.Pix, m.lent = nil, nil
 }

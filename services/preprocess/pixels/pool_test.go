@@ -7,18 +7,6 @@ import (
 	"triptych/services/preprocess/pixels"
 )
 
-func TestLentMemoryFits(t *testing.T) {
-	var pool pixels.Pool
-	for n := 1; n < 1<<22; n += 1 + n/7 {
-		data, give := pool.Bytes(n)
-		if len(data) != n || cap(data) != n {
-			t.Fatalf("%d bytes: lent %d of %d", n, len(data), cap(data))
-		}
-		clear(data)
-		give()
-	}
-}
-
 func TestMemoryComesBack(t *testing.T) {
 	var pool pixels.Pool
 	pool.Whole(1000, 1000).Release()

@@ -78,24 +78,38 @@ INLINE __m256i pixel(const int32_t *w, ptrdiff_t taps, const uint8_t *a, const u
 	return _mm256_packus_epi16(words, words);
 }
 
-AVX2 static void columns(const struct columns *c, const uint8_t *const in[TOGETHER], uint8_t *const out[TOGETHER]) {
-	ptrdiff_t last = c->length - 1;
-	for (ptrdiff_t x = 0; x <= last; x++) {
-		ptrdiff_t from = c->offset[x], to = SAMPLES * x;
-		__m256i p = pixel(c->weights + x * c->taps, c->taps, in[0] + from, in[1] + from, in[2] + from, in[3] + from);
-		__m128i ac = _mm256_castsi256_si128(p), bd = _mm256_extracti128_si256(p, 1);
-		if (x == last) {
-			store3(out[0] + to, _mm_cvtsi128_si32(ac));
-			store3(out[1] + to, _mm_cvtsi128_si32(bd));
-			store3(out[2] + to, _mm_extract_epi32(ac, 1));
-			store3(out[3] + to, _mm_extract_epi32(bd, 1));
+/* columns_of is columns for windows of so many taps. */
+INLINE void columns_of(ptrdiff_t taps, const struct columns *c, const uint8_t *const in[TOGETHER], uint8_t *const out[TOGETHER]) {
+	const uint8_t *in0 = in[0], *in1 = in[1], *in2 = in[2], *in3 = in[3];
+	uint8_t *out0 = out[0], *out1 = out[1], *out2 = out[2], *out3 = out[3];
+	const int32_t *w = c->weights, *offset = c->offset, *last = offset + c->length - 1;
+	for (;; offset++, w += taps) {
+		ptrdiff_t at = *offset;
+		__m256i p = pixel(w, taps, in0 + at, in1 + at, in2 + at, in3 + at);
+		__m128i even = _mm256_castsi256_si128(p), odd = _mm256_extracti128_si256(p, 1);
+		if (offset == last) {
+			store3(out0, _mm_cvtsi128_si32(even));
+			store3(out1, _mm_cvtsi128_si32(odd));
+			store3(out2, _mm_extract_epi32(even, 1));
+			store3(out3, _mm_extract_epi32(odd, 1));
 			return;
 		}
 		/* The fourth byte is the next pixel's, which follows. */
-		store4(out[0] + to, _mm_cvtsi128_si32(ac));
-		store4(out[1] + to, _mm_cvtsi128_si32(bd));
-		store4(out[2] + to, _mm_extract_epi32(ac, 1));
-		store4(out[3] + to, _mm_extract_epi32(bd, 1));
+		store4(out0, _mm_cvtsi128_si32(even));
+		store4(out1, _mm_cvtsi128_si32(odd));
+		store4(out2, _mm_extract_epi32(even, 1));
+		store4(out3, _mm_extract_epi32(odd, 1));
+		out0 += SAMPLES, out1 += SAMPLES, out2 += SAMPLES, out3 += SAMPLES;
+	}
+}
+
+/* columns has the short windows unrolled. */
+AVX2 static void columns(const struct columns *c, const uint8_t *const in[TOGETHER], uint8_t *const out[TOGETHER]) {
+	switch (c->taps) {
+	case 4: columns_of(4, c, in, out); return;
+	case 6: columns_of(6, c, in, out); return;
+	case 8: columns_of(8, c, in, out); return;
+	default: columns_of(c->taps, c, in, out);
 	}
 }
 

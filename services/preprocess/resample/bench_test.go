@@ -36,32 +36,52 @@ var sizes = []struct {
 	{"4000x3000 to 341x256", 4000, 3000, image.Rect(0, 0, 341, 256)},
 }
 
-func axes(tb testing.TB, width, height int, wanted image.Rectangle, filter resample.Filter) (columns, rows *resample.Axis) {
-	tb.Helper()
-	columns, err := resample.NewAxis(resample.Side{In: width, Out: 341, From: wanted.Min.X, To: wanted.Max.X, Filter: filter})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	rows, err = resample.NewAxis(resample.Side{In: height, Out: 256, From: wanted.Min.Y, To: wanted.Max.Y, Filter: filter})
-	if err != nil {
-		tb.Fatal(err)
-	}
+// sides are those of a picture that becomes 341x256.
+func sides(width, height int, wanted image.Rectangle, filter resample.Filter) (columns, rows resample.Side) {
+	columns = resample.Side{In: width, Out: 341, From: wanted.Min.X, To: wanted.Max.X, Filter: filter}
+	rows = resample.Side{In: height, Out: 256, From: wanted.Min.Y, To: wanted.Max.Y, Filter: filter}
 	return columns, rows
 }
 
+// resizer is one call of what a service does for pictures of one size.
+func resizer(tb testing.TB, width, height int, wanted image.Rectangle, filter resample.Filter) func() {
+	img := scene(width, height)
+	stride := 3 * wanted.Dx()
+	target := resample.Canvas{Pix: make([]byte, stride*wanted.Dy()), Stride: stride}
+	across, down := sides(width, height, wanted, filter)
+	var axes resample.Axes
+	var pool pixels.Pool
+	return func() {
+		columns, err := axes.Axis(across)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		rows, err := axes.Axis(down)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		resample.Resize(img, columns, rows, resample.RowsFirst(columns, rows), target, &pool)
+	}
+}
+
+func TestSteadyTrafficAllocatesNothingOfSize(t *testing.T) {
+	resize := resizer(t, 500, 375, image.Rect(58, 16, 282, 240), resample.Bicubic)
+	if n := testing.AllocsPerRun(50, resize); n > 5 { // two of them if the pool has dropped what it held
+		t.Errorf("%v allocations for a picture", n)
+	}
+}
+
 func BenchmarkResize(b *testing.B) {
-	for _, bm := range sizes {
-		img := scene(bm.width, bm.height)
-		var pool pixels.Pool
-		out := make([]byte, 3*bm.wanted.Dx()*bm.wanted.Dy())
-		target := resample.Canvas{Pix: out, Stride: 3 * bm.wanted.Dx()}
-		b.Run(bm.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for range b.N {
-				columns, rows := axes(b, bm.width, bm.height, bm.wanted, resample.Bicubic)
-				resample.Resize(img, columns, rows, resample.RowsFirst(columns, rows), target, &pool)
-			}
-		})
+	for _, filter := range []resample.Filter{resample.Bicubic, resample.Lanczos, resample.OpenCVLinear} {
+		for _, bm := range sizes {
+			b.Run(string(filter)+" "+bm.name, func(b *testing.B) {
+				resize := resizer(b, bm.width, bm.height, bm.wanted, filter)
+				b.ReportAllocs()
+				for b.Loop() {
+					resize()
+				}
+			})
+		}
 	}
 }
 
@@ -76,7 +96,7 @@ func BenchmarkImaging(b *testing.B) {
 			img.Pix[4*i+3] = 255
 		}
 		b.Run(bm.name, func(b *testing.B) {
-			for range b.N {
+			for b.Loop() {
 				imaging.Crop(imaging.Resize(img, 341, 256, imaging.CatmullRom), bm.wanted)
 			}
 		})
@@ -87,8 +107,13 @@ func BenchmarkNewAxis(b *testing.B) {
 	for _, filter := range []resample.Filter{resample.Bilinear, resample.Bicubic, resample.Lanczos} {
 		b.Run("500x375 "+string(filter), func(b *testing.B) {
 			b.ReportAllocs()
-			for range b.N {
-				axes(b, 500, 375, image.Rect(58, 16, 282, 240), filter)
+			for b.Loop() {
+				columns, rows := sides(500, 375, image.Rect(58, 16, 282, 240), filter)
+				for _, side := range []resample.Side{columns, rows} {
+					if _, err := resample.NewAxis(side); err != nil {
+						b.Fatal(err)
+					}
+				}
 			}
 		})
 	}

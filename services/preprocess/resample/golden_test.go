@@ -102,9 +102,13 @@ func TestSampleImagesResizeToPillowsPixels(t *testing.T) {
 		t.Fatalf("%d cases, want 162", len(all.Cases))
 	}
 	var pool pixels.Pool
+	pictures := map[string]*pixels.Image{}
 	for _, g := range all.Cases {
+		if _, read := pictures[g.File]; !read {
+			pictures[g.File] = picture(t, g.File, &pool)
+		}
 		t.Run(fmt.Sprintf("%s %s %dx%d", g.File, g.Filter, g.Width, g.Height), func(t *testing.T) {
-			img := picture(t, g.File, &pool)
+			img := pictures[g.File]
 			if img == nil {
 				return
 			}

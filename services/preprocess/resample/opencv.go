@@ -30,7 +30,8 @@ func nearestEven(weight float32) int32 {
 	return int32(math.RoundToEven(float64(weight * (1 << opencvPrecision))))
 }
 
-// interpolated resizes with OpenCV's arithmetic: the first pass keeps all bits.
+// interpolated resizes with OpenCV's arithmetic: the first pass keeps 7 of the
+// bits behind the point.
 func (w work) interpolated() {
 	if w.rowsFirst {
 		w.interpolatedRowsFirst()
@@ -48,11 +49,7 @@ func (w work) interpolated() {
 	}
 	for y := range w.rows.first {
 		first, second, b0, b1 := w.rows.pair(y)
-		s0, s1 := line(first), line(second)
-		out := w.target.Pix[y*w.target.Stride:][:width]
-		for i := range out {
-			out[i] = mix(b0, s0[i], b1, s1[i])
-		}
+		mixRow(b0, line(first), b1, line(second), w.target.Pix[y*w.target.Stride:][:width])
 	}
 }
 
@@ -61,20 +58,18 @@ func (w work) interpolated() {
 func (w work) interpolatedRowsFirst() {
 	from, to := w.columns.Span()
 	sums := make([]int32, pixels.Samples*(to-from))
+	at := pixels.Samples * (from - w.img.Bounds.Min.X)
 	for y := range w.rows.first {
 		first, second, a0, a1 := w.rows.pair(y)
-		at := pixels.Samples * (from - w.img.Bounds.Min.X)
 		upper, lower := w.img.Row(first)[at:][:len(sums)], w.img.Row(second)[at:][:len(sums)]
 		for i := range sums {
-			sums[i] = a0*int32(upper[i]) + a1*int32(lower[i])
+			sums[i] = weigh2(a0, upper[i], a1, lower[i])
 		}
 		out := w.target.Pix[y*w.target.Stride:]
 		for x := range w.columns.first {
 			first, second, b0, b1 := w.columns.pair(x)
 			p, q := sums[pixels.Samples*(first-from):][:3], sums[pixels.Samples*(second-from):][:3]
-			for c := range pixels.Samples {
-				out[pixels.Samples*x+c] = mix(b0, p[c], b1, q[c])
-			}
+			mixRow(b0, p, b1, q, out[pixels.Samples*x:][:3])
 		}
 	}
 }
@@ -83,11 +78,10 @@ func (w work) interpolatedRowsFirst() {
 func (a *Axis) across(row []byte, from int, out []int32) {
 	for x := range a.first {
 		first, second, a0, a1 := a.pair(x)
-		p, q := row[pixels.Samples*(first-from):][:3], row[pixels.Samples*(second-from):][:3]
-		o := out[pixels.Samples*x:][:3]
-		for c := range o {
-			o[c] = a0*int32(p[c]) + a1*int32(q[c])
-		}
+		p, q := row[pixels.Samples*(first-from):][:3:3], row[pixels.Samples*(second-from):][:3:3]
+		o := out[:3:3]
+		o[0], o[1], o[2] = weigh2(a0, p[0], a1, q[0]), weigh2(a0, p[1], a1, q[1]), weigh2(a0, p[2], a1, q[2])
+		out = out[3:]
 	}
 }
 
@@ -97,7 +91,12 @@ func (a *Axis) pair(i int) (first, second int, w0, w1 int32) {
 	return first, first + int(a.count[i]) - 1, a.weights[2*i], a.weights[2*i+1]
 }
 
-// mix is the second pass, with the bits cut off that OpenCV's cuts off.
-func mix(b0, s0, b1, s1 int32) byte {
-	return byte((b0*(s0>>4)>>16 + b1*(s1>>4)>>16 + 2) >> 2)
+func weigh2(w0 int32, p byte, w1 int32, q byte) int32 { return (w0*int32(p) + w1*int32(q)) >> 4 }
+
+// mixRow is the second pass, with the bits cut off that OpenCV's cuts off.
+func mixRow(b0 int32, s0 []int32, b1 int32, s1 []int32, out []byte) {
+	s0, s1 = s0[:len(out)], s1[:len(out)]
+	for i := range out {
+		out[i] = byte((b0*s0[i]>>16 + b1*s1[i]>>16 + 2) >> 2)
+	}
 }

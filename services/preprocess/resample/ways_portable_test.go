@@ -3,4 +3,4 @@
 package resample
 
 // ways are all ways to resize in this build.
-var ways = map[string]func(work){"portable": work.portable}
+var ways = map[string]func(work) bool{"portable": work.plain}

@@ -2,8 +2,11 @@
 
 package resample
 
-// ways are all ways to resize in this build.
-var ways = map[string]func(work){
-	"best":     func(w work) { w.vector(best) },
-	"portable": work.portable,
+// ways are all ways to resize in this build. They are false if the CPU lacks the
+// instructions.
+var ways = map[string]func(work) bool{
+	"avx2":     func(w work) bool { return w.vector(avx2) },
+	"neon":     func(w work) bool { return w.vector(neon) },
+	"best":     func(w work) bool { return w.vector(best) || w.plain() },
+	"portable": work.plain,
 }
