@@ -117,7 +117,7 @@ func TestPrefixCodesOfAlphaCount(t *testing.T) {
 func TestBrokenLosslessHeads(t *testing.T) {
 	size := image.Pt(75, 53)
 	stream := manyGroups(size, 2, 30, 1, 5)
-	for n := range len(stream) {
+	for n := range stream {
 		if _, err := decodeAll(webpOf(vp8lOf(size, stream[:n])), options()); failure.KindOf(err) != failure.BrokenImage {
 			t.Fatalf("cut off behind %d bytes: %v", n, err)
 		}
