@@ -77,6 +77,7 @@ type tiffPage struct {
 	blockWidth, blockHeight int
 	across, down            int // how many blocks
 	offsets, counts         ifdField
+	tables                  []byte // of JPEG, for all blocks
 }
 
 func scanTIFF(data []byte) (*tiffPage, error) {

@@ -29,18 +29,22 @@ func (d *tiffDecode) jpegBlock(index int, area image.Rectangle) error {
 // jpegPart decodes the JPEG data of a block by the JPEG codec.
 func (d *tiffDecode) jpegPart(index int, area image.Rectangle) (*pixels.Image, error) {
 	stored := d.stored(index)
-	tables := d.dir.field(tagJPEGTables)
-	if d.left -= int64(len(stored) + len(tables.data)); d.left < 0 {
+	if d.left -= int64(len(stored) + len(d.tables)); d.left < 0 {
 		return nil, broken(errOverlap, TIFF, corrupt)
 	}
-	stream, ok := d.jpegStream(tables.data, stored)
+	stream, ok := d.jpegStream(d.tables, stored)
 	if !ok {
 		return nil, broken(nil, TIFF, "broken: some of its JPEG data are truncated")
 	}
-	h, err := jpegHeader(stream)
+	f, err := readJPEG(stream)
 	if err != nil {
 		return nil, ofJPEG(err)
 	}
+	// Each block may be as much work as a file of its own.
+	if !f.wholeScan() {
+		return nil, unsupported(nil, TIFF, "JPEG data of several scans")
+	}
+	h := f.header(stream)
 	// A block at the edge may be whole or cut off there.
 	if h.width < area.Dx() || h.height < area.Dy() || h.width > d.blockWidth || h.height > d.blockHeight {
 		return nil, broken(nil, TIFF, "corrupt: its JPEG data are of another size")
