@@ -160,6 +160,15 @@ func (f *jpegFrame) wholeScan() bool {
 }
 
 func jpegHeader(data []byte) (*header, error) {
+	f, err := readJPEG(data)
+	if err != nil {
+		return nil, err
+	}
+	return f.header(data), nil
+}
+
+// readJPEG reads what stands before the first scan, of a file that can be decoded.
+func readJPEG(data []byte) (*jpegFrame, error) {
 	f := new(jpegFrame)
 	if err := f.scan(data); err != nil {
 		return nil, err
@@ -167,9 +176,13 @@ func jpegHeader(data []byte) (*header, error) {
 	if feature := f.feature(); feature != "" {
 		return nil, unsupported(nil, JPEG, feature)
 	}
+	return f, nil
+}
+
+func (f *jpegFrame) header(data []byte) *header {
 	return &header{
 		width: f.width, height: f.height, memory: f.memory(), orientation: exifOrientation(f.exif),
 		reductions: jpegReductions,
 		pixels:     func(j job) (*pixels.Image, error) { return decodeJPEG(j, data, f) },
-	}, nil
+	}
 }

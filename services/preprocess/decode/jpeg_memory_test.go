@@ -3,7 +3,6 @@
 package decode_test
 
 import (
-	"bytes"
 	"image"
 	"strings"
 	"testing"
@@ -86,34 +85,5 @@ func TestJPEGThatHidesItsScans(t *testing.T) {
 		t.Error("it decodes")
 	} else {
 		blamed(t, err)
-	}
-}
-
-// A TIFF file takes what its first JPEG data take, and no other data may take more.
-func TestTIFFCountsItsJPEGData(t *testing.T) {
-	const side = 64
-	jpeg := blank(side, side, 3)
-	alone, err := decode.Open(jpeg, options())
-	if err != nil {
-		t.Fatal(err)
-	}
-	data := tiffOf(with(greyPage(side, side), map[uint16]uint32{259: 7}), jpeg)
-	h, err := decode.Open(data, options())
-	if err != nil || h.Memory < alone.Memory+pixels.Samples*side*side {
-		t.Errorf("%d bytes, and %d of the JPEG data alone: %v", h.Memory, alone.Memory, err)
-	}
-	if _, err := decodeAll(data, options()); err != nil {
-		t.Error(err)
-	}
-	frame := bytes.Index(data, []byte{0xff, 0xc2}) + 1
-	data[frame] = 0xc1 // not progressive
-	lie, err := decode.Open(data, options())
-	if err != nil || lie.Memory >= h.Memory {
-		t.Fatalf("%d bytes instead of %d: %v", lie.Memory, h.Memory, err)
-	}
-	data[frame] = 0xc2
-	_, err = lie.Decode(t.Context(), new(pixels.Pool), decode.View{})
-	if failure.KindOf(err) != failure.BrokenImage || !strings.Contains(failure.Message(err), "not all of one kind") {
-		t.Errorf("got %v", err)
 	}
 }

@@ -12,6 +12,11 @@
  */
 #define PASSES 24
 #define FLOOR (1 << 20)
+/*
+ * How many times the work a scan is with arithmetic coding. As it packs what is
+ * likely into next to nothing, the length of the file does not bound it.
+ */
+#define ARITHMETIC 3
 /* What it costs to begin a scan, in blocks. */
 #define SCAN 1000
 
@@ -104,12 +109,14 @@ static uint64_t blocks(j_decompress_ptr cinfo)
 	return n;
 }
 
-/* next_row is how many blocks the next row of the scan has. */
+/* next_row is the work of the next row of the scan. */
 static uint64_t next_row(j_decompress_ptr cinfo)
 {
+	uint64_t units = (uint64_t)cinfo->MCUs_per_row * (cinfo->arith_code ? ARITHMETIC : 1);
+
 	if (cinfo->comps_in_scan == 1)
-		return (uint64_t)cinfo->MCUs_per_row * (unsigned int)cinfo->cur_comp_info[0]->v_samp_factor;
-	return (uint64_t)cinfo->MCUs_per_row * (unsigned int)cinfo->blocks_in_MCU;
+		return units * (unsigned int)cinfo->cur_comp_info[0]->v_samp_factor;
+	return units * (unsigned int)cinfo->blocks_in_MCU;
 }
 
 /*

@@ -79,7 +79,7 @@ type pngRows struct {
 }
 
 func (r *pngRows) read(j job, out *pixels.Image) error {
-	packed, err := openZlib(r.source)
+	packed, err := openZlib(r.source, &unpackWork{ctx: j.ctx})
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func pngProfile(chunk []byte) (profile []byte, ok bool) {
 	if name < 0 || len(chunk) < name+2 || chunk[name+1] != 0 {
 		return nil, false
 	}
-	packed, err := openZlib(&packet{chunk[name+2:]})
+	packed, err := openZlib(&packet{chunk[name+2:]}, new(unpackWork))
 	if err != nil {
 		return nil, false
 	}

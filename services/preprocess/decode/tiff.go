@@ -23,19 +23,22 @@ func tiffHeader(data []byte) (*header, error) {
 	if err := p.readBlocks(); err != nil {
 		return nil, err
 	}
-	if p.compression == tiffJPEG {
-		if err := p.readJPEG(); err != nil {
-			return nil, err
-		}
-	}
 	h.memory = p.memory()
 	return h, nil
 }
 
-// memory is the result, some rows and, for JPEG, what a block takes.
+// memory is the result, some rows and, for JPEG, a block and what it is made from.
+// Data whose bits have to be turned round are kept, for each plane.
 func (p *tiffPage) memory() int64 {
 	const rows = 4
-	return pixels.Samples*int64(p.width)*int64(p.height) + rows*p.rowBytes()*int64(p.planes()) + p.jpegMemory
+	n := pixels.Samples*int64(p.width)*int64(p.height) + rows*p.rowBytes()*int64(p.planes())
+	if p.compression == tiffJPEG {
+		n += pixels.Samples*int64(p.blockWidth)*int64(p.blockHeight) + int64(len(p.data))
+	}
+	if p.reversed {
+		n += int64(p.planes()) * int64(len(p.data))
+	}
+	return n
 }
 
 func (p *tiffPage) decode(j job) (*pixels.Image, error) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+
+	"triptych/shared/failure"
 )
 
 // readBlocks finds out in what strips or tiles the page is stored. The page has
@@ -18,6 +20,7 @@ func (p *tiffPage) readBlocks() error {
 	if p.tiled && p.dir.has(tagTileOffsets) {
 		p.offsets, p.counts = p.dir.field(tagTileOffsets), p.dir.field(tagTileByteCounts)
 	}
+	p.tables = p.dir.field(tagJPEGTables).data
 	if p.offsets.count() < p.across*p.down*p.planes() {
 		return broken(nil, TIFF, truncated)
 	}
@@ -92,6 +95,10 @@ func (p *tiffPage) budget() int64 {
 // plausible refuses, before there is any memory, a file that is too short to
 // hold as many pixels as it announces.
 func (p *tiffPage) plausible() error {
+	if p.effort() > mostEffort {
+		return failure.New(failure.TooLarge, "the %s image of %dx%d pixels is cut into too many blocks: they are %dx%d pixels",
+			TIFF, p.width, p.height, p.blockWidth, p.blockHeight)
+	}
 	densest := int64(1)
 	switch p.compression {
 	case tiffJPEG:
@@ -115,6 +122,21 @@ func (p *tiffPage) plausible() error {
 		}
 	}
 	return nil
+}
+
+// mostEffort is what tiles of 16x16 pixels, than which nobody writes smaller ones,
+// make of 50 megapixels in three planes. It takes a second and a half.
+const mostEffort = 1 << 24
+
+// effort is what blocks cost beside their pixels: a unit, a tenth of a microsecond,
+// for each of their rows, and some for each of them.
+func (p *tiffPage) effort() int64 {
+	const perBlock, perJPEG = 8, 32
+	columns := int64(p.across) * int64(p.planes())
+	if p.compression == tiffJPEG {
+		return perJPEG * columns * int64(p.down)
+	}
+	return columns * (int64(p.height) + perBlock*int64(p.down))
 }
 
 // packed are the bytes of a block for an unpacker, in the usual order of bits.

@@ -41,10 +41,11 @@ type tiffDecode struct {
 	rows, wide, flipped []lentBytes
 	rgba                lentBytes
 	left                int64 // how many more packed bytes may be read
+	work                unpackWork
 }
 
 func newTIFFDecode(p *tiffPage, j job) *tiffDecode {
-	d := &tiffDecode{tiffPage: p, job: j, left: p.budget()}
+	d := &tiffDecode{tiffPage: p, job: j, left: p.budget(), work: unpackWork{ctx: j.ctx}}
 	d.img = j.pool.Image(image.Pt(p.width, p.height), j.view.Region)
 	for i := range p.colors {
 		d.wanted = append(d.wanted, i)

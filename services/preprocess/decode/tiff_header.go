@@ -77,7 +77,7 @@ type tiffPage struct {
 	blockWidth, blockHeight int
 	across, down            int // how many blocks
 	offsets, counts         ifdField
-	jpegMemory              int64 // what a block of JPEG data may take
+	tables                  []byte // of JPEG, for all blocks
 }
 
 func scanTIFF(data []byte) (*tiffPage, error) {

@@ -9,18 +9,6 @@ import (
 	"triptych/shared/failure"
 )
 
-// readJPEG finds out what a block of JPEG data takes: that is told by the first, and
-// no other may take more.
-func (p *tiffPage) readJPEG() error {
-	first := new(jpegFrame)
-	if err := first.scan(p.stored(0)); err != nil {
-		return ofJPEG(err)
-	}
-	first.jfif = false // what says so is left out of what is decoded
-	p.jpegMemory = first.memory()
-	return nil
-}
-
 // jpegBlock decodes a block of JPEG data, or one for each plane.
 func (d *tiffDecode) jpegBlock(index int, area image.Rectangle) error {
 	planes := 1
@@ -41,24 +29,25 @@ func (d *tiffDecode) jpegBlock(index int, area image.Rectangle) error {
 // jpegPart decodes the JPEG data of a block by the JPEG codec.
 func (d *tiffDecode) jpegPart(index int, area image.Rectangle) (*pixels.Image, error) {
 	stored := d.stored(index)
-	tables := d.dir.field(tagJPEGTables)
-	if d.left -= int64(len(stored) + len(tables.data)); d.left < 0 {
+	if d.left -= int64(len(stored) + len(d.tables)); d.left < 0 {
 		return nil, broken(errOverlap, TIFF, corrupt)
 	}
-	stream, ok := d.jpegStream(tables.data, stored)
+	stream, ok := d.jpegStream(d.tables, stored)
 	if !ok {
 		return nil, broken(nil, TIFF, "broken: some of its JPEG data are truncated")
 	}
-	h, err := jpegHeader(stream)
+	f, err := readJPEG(stream)
 	if err != nil {
 		return nil, ofJPEG(err)
 	}
+	// Each block may be as much work as a file of its own.
+	if !f.wholeScan() {
+		return nil, unsupported(nil, TIFF, "JPEG data of several scans")
+	}
+	h := f.header(stream)
 	// A block at the edge may be whole or cut off there.
 	if h.width < area.Dx() || h.height < area.Dy() || h.width > d.blockWidth || h.height > d.blockHeight {
 		return nil, broken(nil, TIFF, "corrupt: its JPEG data are of another size")
-	}
-	if h.memory > d.jpegMemory {
-		return nil, broken(nil, TIFF, "corrupt: its JPEG data are not all of one kind")
 	}
 	whole := View{Reduce: 1, Region: image.Rect(0, 0, h.width, h.height)}
 	part, err := h.pixels(job{ctx: d.job.ctx, pool: d.job.pool, opts: d.job.opts, view: whole})

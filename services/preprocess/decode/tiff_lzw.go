@@ -9,6 +9,7 @@ import (
 // one bit longer a code early. Files of very old writers have the lowest bit
 // first and no early change; as libtiff, that is told by their first bytes.
 type lzwRows struct {
+	work  *unpackWork
 	rest  []byte
 	bits  uint64 // what has been read of rest and not used
 	have  uint
@@ -37,8 +38,8 @@ type lzwString struct {
 	suffix, first  byte
 }
 
-func newLZW() *lzwRows {
-	u := new(lzwRows)
+func newLZW(work *unpackWork) *lzwRows {
+	u := &lzwRows{work: work}
 	for i := range lzwClear {
 		u.strings[i] = lzwString{length: 1, suffix: byte(i), first: byte(i)}
 	}
@@ -59,6 +60,9 @@ func (u *lzwRows) begin(packed []byte) error {
 func (u *lzwRows) clear() { u.width, u.next, u.last = 9, lzwFirst, -1 }
 
 func (u *lzwRows) read(row []byte) error {
+	if err := u.work.add(0, len(row), 0); err != nil {
+		return err
+	}
 	n := copy(row, u.pending)
 	u.pending, row = u.pending[n:], row[n:]
 	for len(row) > 0 {
@@ -71,6 +75,9 @@ func (u *lzwRows) read(row []byte) error {
 			return io.ErrUnexpectedEOF
 		case code == lzwClear:
 			u.clear()
+			if err := u.work.add(0, 0, 1); err != nil {
+				return err
+			}
 			continue
 		case u.last >= 0:
 			if code > u.next {

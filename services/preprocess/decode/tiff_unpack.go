@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"context"
 	"errors"
 	"io"
 
@@ -29,12 +28,12 @@ func (d *tiffDecode) unpacker() unpacker {
 	case tiffPackBits:
 		return new(packBits)
 	case tiffLZW:
-		return newLZW()
+		return newLZW(&d.work)
 	case tiffCCITT, tiffGroup3, tiffGroup4:
 		const twoDimensional = 1
 		return newFax(d.compression, d.blockWidth, d.dir.first(tagT4Options, 0)&twoDimensional != 0)
 	default:
-		return &deflated{ctx: d.job.ctx}
+		return &deflated{work: &d.work}
 	}
 }
 
@@ -112,7 +111,7 @@ func (u *packBits) code() error {
 // deflated reads deflate data with a zlib header. A lot of them may hold no pixel
 // at all, so they come in pieces and end when the context does.
 type deflated struct {
-	ctx    context.Context
+	work   *unpackWork
 	packed []byte
 	zlib   *zlibStream
 }
@@ -120,7 +119,7 @@ type deflated struct {
 func (u *deflated) begin(packed []byte) (err error) {
 	u.close()
 	u.packed = packed
-	u.zlib, err = openZlib(u)
+	u.zlib, err = openZlib(u, u.work)
 	return err
 }
 
@@ -129,7 +128,7 @@ func (u *deflated) read(row []byte) error { return u.zlib.fill(row) }
 // next implements packets.
 func (u *deflated) next() ([]byte, error) {
 	const piece = 1 << 14
-	if err := failure.OfContext(u.ctx); err != nil {
+	if err := failure.OfContext(u.work.ctx); err != nil {
 		return nil, err
 	}
 	n := min(piece, len(u.packed))

@@ -12,20 +12,27 @@ import (
 const PNGDecoder = "compress/zlib"
 
 // zlibStream unpacks what zlib packed.
-type zlibStream struct{ from io.ReadCloser }
+type zlibStream struct {
+	from io.ReadCloser
+	work *unpackWork
+}
 
-// openZlib unpacks by Go's own library, for builds without C libraries.
-func openZlib(from packets) (*zlibStream, error) {
-	unpacked, err := zlib.NewReader(&bytewise{from: from})
+// openZlib unpacks by Go's own library, for builds without C libraries, as long as
+// the work allows it. Blocks are not counted, only the bytes of them.
+func openZlib(from packets, work *unpackWork) (*zlibStream, error) {
+	unpacked, err := zlib.NewReader(&bytewise{from: from, work: work})
 	if err != nil {
 		return nil, err
 	}
-	return &zlibStream{unpacked}, nil
+	return &zlibStream{unpacked, work}, nil
 }
 
 // fill unpacks as many bytes as there is room for.
 func (i *zlibStream) fill(to []byte) error {
-	_, err := io.ReadFull(i.from, to)
+	n, err := io.ReadFull(i.from, to)
+	if err == nil {
+		err = i.work.add(0, n, 0)
+	}
 	return err
 }
 
@@ -43,12 +50,21 @@ func (i *zlibStream) close() { _ = i.from.Close() } // it fails as fill did
 // bytewise reads pieces as a stream.
 type bytewise struct {
 	from packets
-	left []byte
+	work *unpackWork
+	left []byte // of the part at hand
+	rest []byte // of the piece
 }
 
+// more counts a part of a piece as it is begun.
 func (b *bytewise) more() (err error) {
-	for len(b.left) == 0 && err == nil {
-		b.left, err = b.from.next()
+	const part = 1 << 16
+	for len(b.rest) == 0 && len(b.left) == 0 && err == nil {
+		b.rest, err = b.from.next()
+	}
+	if len(b.left) == 0 && err == nil {
+		n := min(part, len(b.rest))
+		b.left, b.rest = b.rest[:n], b.rest[n:]
+		err = b.work.add(n, 0, 0)
 	}
 	return err
 }
