@@ -4,12 +4,10 @@ package decode_test
 
 import (
 	"image"
-	"strings"
 	"testing"
 
 	"triptych/services/preprocess/decode"
 	"triptych/services/preprocess/pixels"
-	"triptych/shared/failure"
 	"triptych/shared/testkit"
 )
 
