@@ -1,15 +1,18 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// sea is a tide whose ebbs are counted.
+// sea is a tide whose ebbs are counted. Who asks for one when another has just begun
+// gets a second one, at the same time: they count once.
 type sea struct {
 	tide
+	seen sync.Mutex
 	ebbs []time.Duration // when, after the begin
 }
 
@@ -17,7 +20,13 @@ func newSea(spread int64) *sea {
 	begin := time.Now()
 	s := &sea{}
 	s.quiet, s.spread = 10*time.Second, spread
-	s.ebb = func() { s.ebbs = append(s.ebbs, time.Since(begin)) }
+	s.ebb = func() {
+		s.seen.Lock()
+		defer s.seen.Unlock()
+		if at := time.Since(begin); !slices.Contains(s.ebbs, at) {
+			s.ebbs = append(s.ebbs, at)
+		}
+	}
 	return s
 }
 
