@@ -38,7 +38,6 @@ func Open(path string) (*Library, error) {
 		return nil, failure.New(failure.Invalid, "--onnxruntime: %s can't be loaded beside %s, which this process uses already", path, loaded.path)
 	}
 	if loaded.users == 0 {
-		boundArenas()
 		ort.SetSharedLibraryPath(path)
 		// Errors come back as errors; the runtime must not log them as well.
 		if err := ort.InitializeEnvironment(ort.WithLogLevelFatal()); err != nil {
