@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -16,11 +15,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"triptych/cli/cluster"
+	"triptych/cli/cluster/clustertest"
 	"triptych/services/preprocess/decode"
 	"triptych/shared/testkit"
 )
@@ -79,33 +77,7 @@ func serve(t *testing.T, models map[string]string) string {
 			t.Fatal(err)
 		}
 	}
-	cfg := cluster.DefaultConfig()
-	cfg.Common.Repository = []string{folder}
-	cfg.Common.GRPCAddress, cfg.Common.Admin.Address, cfg.Gateway.Front.Address = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
-	cfg.Gateway.Upstreams.Interval = 100 * time.Millisecond
-	ctx, cancel := context.WithCancel(context.Background())
-	ready, ended := make(chan cluster.Ready, 1), make(chan error, 1)
-	go func() { ended <- cluster.Run(ctx, cfg, io.Discard, func(r cluster.Ready) { ready <- r }) }()
-	t.Cleanup(func() {
-		http.DefaultClient.CloseIdleConnections()
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("ended with %v", err)
-		}
-	})
-	select {
-	case r := <-ready:
-		if r.Failed != 0 || r.Models != len(models) {
-			t.Fatalf("%d models are served, %d are not, want %d", r.Models, r.Failed, len(models))
-		}
-		return "http://" + r.HTTP
-	case err := <-ended:
-		ended <- nil
-		t.Fatalf("ended before it was ready: %v", err)
-	case <-time.After(time.Minute):
-		t.Fatal("not ready after a minute")
-	}
-	return ""
+	return "http://" + clustertest.Up(t, folder, len(models)).HTTP
 }
 
 // looked is what the command says in JSON.

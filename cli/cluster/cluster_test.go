@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"math"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ import (
 
 	"triptych/cli/client"
 	"triptych/cli/cluster"
+	"triptych/cli/cluster/clustertest"
 	"triptych/cli/traces"
 	"triptych/services/preprocess/decode"
 	"triptych/shared/testkit"
@@ -24,34 +24,7 @@ import (
 // when the test ends.
 func up(t *testing.T) cluster.Addresses {
 	t.Helper()
-	cfg := cluster.DefaultConfig()
-	cfg.Common.Repository = []string{testkit.Path(t, "models")}
-	cfg.Common.GRPCAddress, cfg.Common.Admin.Address, cfg.Gateway.Front.Address = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
-	cfg.Gateway.Upstreams.Interval = 100 * time.Millisecond
-	ctx, cancel := context.WithCancel(context.Background())
-	ready := make(chan cluster.Ready, 1)
-	ended := make(chan error, 1)
-	go func() { ended <- cluster.Run(ctx, cfg, io.Discard, func(r cluster.Ready) { ready <- r }) }()
-	t.Cleanup(func() {
-		http.DefaultClient.CloseIdleConnections()
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("ended with %v", err)
-		}
-	})
-	select {
-	case r := <-ready:
-		if r.Models != 6 || r.Failed != 0 {
-			t.Errorf("ready with %d models, and %d not served, want 6 and 0", r.Models, r.Failed)
-		}
-		return r.Addresses
-	case err := <-ended:
-		ended <- nil
-		t.Fatalf("ended before it was ready: %v", err)
-	case <-time.After(time.Minute):
-		t.Fatal("not ready after a minute")
-	}
-	return cluster.Addresses{}
+	return clustertest.Up(t, testkit.Path(t, "models"), 6)
 }
 
 // expected is what testdata/expected.json says of an image.
