@@ -7,20 +7,9 @@ import (
 	"slices"
 	"testing"
 	"time"
-)
 
-// source is where the upright pixel (x,y) of an image with an orientation is
-// stored. The upright image is w x h.
-var source = map[int]func(x, y, w, h int) (int, int){
-	1: func(x, y, _, _ int) (int, int) { return x, y },
-	2: func(x, y, w, _ int) (int, int) { return w - 1 - x, y },
-	3: func(x, y, w, h int) (int, int) { return w - 1 - x, h - 1 - y },
-	4: func(x, y, _, h int) (int, int) { return x, h - 1 - y },
-	5: func(x, y, _, _ int) (int, int) { return y, x },
-	6: func(x, y, w, _ int) (int, int) { return y, w - 1 - x },
-	7: func(x, y, w, h int) (int, int) { return h - 1 - y, w - 1 - x },
-	8: func(x, y, _, h int) (int, int) { return h - 1 - y, x },
-}
+	"triptych/services/preprocess/pixels/pixelstest"
+)
 
 func checkOrientation(t *testing.T, data []byte, orientation int, stored *image.NRGBA) {
 	t.Helper()
@@ -40,7 +29,7 @@ func checkOrientation(t *testing.T, data []byte, orientation int, stored *image.
 	}
 	for y := range h {
 		for x := range w {
-			sx, sy := source[orientation](x, y, w, h)
+			sx, sy := pixelstest.Source(orientation, x, y, w, h)
 			if at(got.Image, x, y) != at(stored, sx, sy) {
 				t.Fatalf("(%d,%d) is %v, want %v", x, y, at(got.Image, x, y), at(stored, sx, sy))
 			}

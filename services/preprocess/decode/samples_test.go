@@ -12,6 +12,7 @@ import (
 
 	"triptych/services/preprocess/decode"
 	"triptych/services/preprocess/pixels"
+	"triptych/services/preprocess/pixels/pixelstest"
 	"triptych/shared/testkit"
 )
 
@@ -50,7 +51,7 @@ func upright(img *pixels.Image, orientation int) *image.NRGBA {
 	out := image.NewNRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
 		for x := range w {
-			sx, sy := source[orientation](x, y, w, h)
+			sx, sy := pixelstest.Source(orientation, x, y, w, h)
 			copy(out.Pix[out.PixOffset(x, y):], img.Row(sy)[3*sx:][:3])
 			out.Pix[out.PixOffset(x, y)+3] = 255
 		}

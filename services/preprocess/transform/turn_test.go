@@ -6,22 +6,10 @@ import (
 	"image"
 	"testing"
 
+	"triptych/services/preprocess/pixels/pixelstest"
 	"triptych/services/preprocess/resample"
 	"triptych/services/preprocess/transform"
 )
-
-// source is where the upright pixel (x,y) of an image with an orientation is
-// stored. The upright image is w x h.
-var source = map[int]func(x, y, w, h int) (int, int){
-	1: func(x, y, _, _ int) (int, int) { return x, y },
-	2: func(x, y, w, _ int) (int, int) { return w - 1 - x, y },
-	3: func(x, y, w, h int) (int, int) { return w - 1 - x, h - 1 - y },
-	4: func(x, y, _, h int) (int, int) { return x, h - 1 - y },
-	5: func(x, y, _, _ int) (int, int) { return y, x },
-	6: func(x, y, w, _ int) (int, int) { return y, w - 1 - x },
-	7: func(x, y, w, h int) (int, int) { return h - 1 - y, w - 1 - x },
-	8: func(x, y, _, h int) (int, int) { return h - 1 - y, x },
-}
 
 // lay turns an upright image into the one that is stored with an orientation.
 func lay(upright *image.NRGBA, orientation int) *image.NRGBA {
@@ -32,7 +20,7 @@ func lay(upright *image.NRGBA, orientation int) *image.NRGBA {
 	}
 	for y := range h {
 		for x := range w {
-			sx, sy := source[orientation](x, y, w, h)
+			sx, sy := pixelstest.Source(orientation, x, y, w, h)
 			copy(stored.Pix[stored.PixOffset(sx, sy):], upright.Pix[upright.PixOffset(x, y):][:4])
 		}
 	}
