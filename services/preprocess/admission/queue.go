@@ -35,7 +35,6 @@ type Queue struct {
 	slots        int   // in use
 	bytes        int64 // in use
 	pace         float64
-	spare        *ticket // of nobody
 	held         held
 }
 
@@ -94,16 +93,10 @@ func (q *Queue) line(cost int64) (*lane, *ticket) {
 	if cost >= q.cfg.Large {
 		l = &q.large
 	}
-	t := q.spare
-	q.spare = nil
-	if t == nil {
-		t = &ticket{}
-	}
-	*t = ticket{cost: cost, lane: l, virtual: q.virtual}
+	t := &ticket{cost: cost, lane: l, virtual: q.virtual}
 	l.push(t)
 	q.dispatch()
 	if t.in {
-		q.spare = t
 		return l, nil
 	}
 	t.turn = make(chan struct{})
