@@ -37,7 +37,7 @@ func (f *gifFile) decode(j job) (*pixels.Image, error) {
 
 // draw reads the frame row by row.
 func (f *gifFile) draw(j job, colors *[256]Color, out *pixels.Image) error {
-	indices := lzw.NewReader(&gifBlocks{rest: f.codes}, lzw.LSB, f.codeBits)
+	indices := lzw.NewReader(&bytewise{from: &gifBlocks{rest: f.codes}}, lzw.LSB, f.codeBits)
 	defer indices.Close()
 	row, give := j.pool.Bytes(f.frame.Dx())
 	defer give()
@@ -81,40 +81,20 @@ func (f *gifFile) passes() []gifPass {
 	return []gifPass{{0, 1}}
 }
 
-// gifBlocks reads data blocks as a stream that ends with the empty one.
-type gifBlocks struct{ left, rest []byte }
+// gifBlocks are data blocks up to the empty one that ends them.
+type gifBlocks struct{ rest []byte }
 
-func (b *gifBlocks) more() error {
-	for len(b.left) == 0 {
-		if len(b.rest) == 0 {
-			return io.ErrUnexpectedEOF
-		}
-		n := int(b.rest[0])
-		if n == 0 {
-			return io.EOF
-		}
-		there := min(n, len(b.rest)-1)
-		b.left, b.rest = b.rest[1:1+there], b.rest[1+there:]
+// next implements packets.
+func (b *gifBlocks) next() ([]byte, error) {
+	if len(b.rest) == 0 {
+		return nil, io.ErrUnexpectedEOF
 	}
-	return nil
-}
-
-// Read implements io.Reader.
-func (b *gifBlocks) Read(to []byte) (int, error) {
-	if err := b.more(); err != nil {
-		return 0, err
+	n := int(b.rest[0])
+	if n == 0 {
+		return nil, io.EOF
 	}
-	n := copy(to, b.left)
-	b.left = b.left[n:]
-	return n, nil
-}
-
-// ReadByte implements io.ByteReader, without which the library would read ahead.
-func (b *gifBlocks) ReadByte() (byte, error) {
-	if err := b.more(); err != nil {
-		return 0, err
-	}
-	v := b.left[0]
-	b.left = b.left[1:]
-	return v, nil
+	there := min(n, len(b.rest)-1)
+	data := b.rest[1 : 1+there]
+	b.rest = b.rest[1+there:]
+	return data, nil
 }

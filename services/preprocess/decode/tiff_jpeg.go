@@ -11,11 +11,7 @@ import (
 
 // jpegBlock decodes a block of JPEG data, or one for each plane.
 func (d *tiffDecode) jpegBlock(index int, area image.Rectangle) error {
-	planes := 1
-	if d.apart {
-		planes = d.samples
-	}
-	for plane := range planes {
+	for plane := range d.planes() {
 		part, err := d.jpegPart(plane*d.across*d.down+index, area)
 		if err != nil {
 			return err

@@ -20,7 +20,7 @@ type zlibStream struct {
 // openZlib unpacks by Go's own library, for builds without C libraries, as long as
 // the work allows it. Blocks are not counted, only the bytes of them.
 func openZlib(from packets, work *unpackWork) (*zlibStream, error) {
-	unpacked, err := zlib.NewReader(&bytewise{from: from, work: work})
+	unpacked, err := zlib.NewReader(&bytewise{from: &counted{from: from, work: work}})
 	if err != nil {
 		return nil, err
 	}
@@ -47,44 +47,23 @@ func (i *zlibStream) finish() error {
 
 func (i *zlibStream) close() { _ = i.from.Close() } // it fails as fill did
 
-// bytewise reads pieces as a stream.
-type bytewise struct {
+// counted gives pieces in parts, each of which is counted when it is begun.
+type counted struct {
 	from packets
 	work *unpackWork
-	left []byte // of the part at hand
-	rest []byte // of the piece
+	rest []byte // of the piece at hand
 }
 
-// more counts a part of a piece as it is begun.
-func (b *bytewise) more() (err error) {
+// next implements packets.
+func (c *counted) next() ([]byte, error) {
 	const part = 1 << 16
-	for len(b.rest) == 0 && len(b.left) == 0 && err == nil {
-		b.rest, err = b.from.next()
+	for len(c.rest) == 0 {
+		var err error
+		if c.rest, err = c.from.next(); err != nil {
+			return nil, err
+		}
 	}
-	if len(b.left) == 0 && err == nil {
-		n := min(part, len(b.rest))
-		b.left, b.rest = b.rest[:n], b.rest[n:]
-		err = b.work.add(n, 0, 0)
-	}
-	return err
-}
-
-// Read implements io.Reader.
-func (b *bytewise) Read(to []byte) (int, error) {
-	if err := b.more(); err != nil {
-		return 0, err
-	}
-	n := copy(to, b.left)
-	b.left = b.left[n:]
-	return n, nil
-}
-
-// ReadByte implements io.ByteReader, without which the library would read ahead.
-func (b *bytewise) ReadByte() (byte, error) {
-	if err := b.more(); err != nil {
-		return 0, err
-	}
-	v := b.left[0]
-	b.left = b.left[1:]
-	return v, nil
+	data := c.rest[:min(part, len(c.rest))]
+	c.rest = c.rest[len(data):]
+	return data, c.work.add(len(data), 0, 0)
 }
