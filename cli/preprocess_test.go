@@ -77,7 +77,9 @@ func serve(t *testing.T, models map[string]string) string {
 			t.Fatal(err)
 		}
 	}
-	return "http://" + clustertest.Up(t, folder, len(models)).HTTP
+	addresses := clustertest.Up(t, folder, len(models))
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	return "http://" + addresses.HTTP
 }
 
 // looked is what the command says in JSON.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,7 +25,9 @@ import (
 // when the test ends.
 func up(t *testing.T) cluster.Addresses {
 	t.Helper()
-	return clustertest.Up(t, testkit.Path(t, "models"), 6)
+	addresses := clustertest.Up(t, testkit.Path(t, "models"), 6)
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	return addresses
 }
 
 // expected is what testdata/expected.json says of an image.

@@ -4,7 +4,6 @@ package clustertest
 import (
 	"context"
 	"io"
-	"net/http"
 	"testing"
 	"time"
 
@@ -27,7 +26,6 @@ func Up(t *testing.T, repository string, models int) cluster.Addresses {
 	ready, ended := make(chan cluster.Ready, 1), make(chan error, 1)
 	go func() { ended <- cluster.Run(ctx, cfg, io.Discard, func(r cluster.Ready) { ready <- r }) }()
 	t.Cleanup(func() {
-		http.DefaultClient.CloseIdleConnections()
 		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("ended with %v", err)
