@@ -5,7 +5,6 @@ import (
 
 	"triptych/proto/inference"
 	"triptych/shared/failure"
-	"triptych/shared/oip"
 )
 
 // Caller runs one step's request where its model is served. It may be called
@@ -18,7 +17,7 @@ type run struct {
 	plan    *Plan
 	call    Caller
 	req     *inference.ModelInferRequest
-	pool    map[string]oip.Tensor
+	pool    Pool
 	started []bool
 	done    []bool
 	results chan result
@@ -40,18 +39,15 @@ func (p *Plan) Execute(ctx context.Context, req *inference.ModelInferRequest, ca
 	defer cancel()
 	r := &run{
 		plan: p, call: call, req: req,
-		pool:    make(map[string]oip.Tensor, len(req.GetInputs())+len(p.steps)),
+		pool:    p.NewPool(req),
 		started: make([]bool, len(p.steps)),
 		done:    make([]bool, len(p.steps)),
 		results: make(chan result, len(p.steps)),
 	}
-	for i, in := range req.GetInputs() {
-		r.pool[in.GetName()] = oip.Tensor{Name: in.GetName(), Datatype: in.GetDatatype(), Shape: in.GetShape(), Parameters: in.GetParameters(), Data: req.GetRawInputContents()[i]}
-	}
 	if err := r.all(ctx, cancel); err != nil {
 		return nil, err
 	}
-	return r.answer(), nil
+	return p.Answer(r.pool), nil
 }
 
 func (r *run) all(ctx context.Context, cancel context.CancelFunc) error {
@@ -66,7 +62,8 @@ func (r *run) all(ctx context.Context, cancel context.CancelFunc) error {
 		res := <-r.results
 		r.running--
 		if res.err == nil {
-			res.err = r.finish(res)
+			res.err = r.plan.Take(res.step, res.resp, r.pool)
+			r.done[res.step] = true
 		}
 		if res.err != nil && failed == nil {
 			failed = failure.Prefix("step "+r.plan.steps[res.step].model, res.err)
@@ -82,7 +79,7 @@ func (r *run) start(ctx context.Context) {
 	for i, index := range ready {
 		r.started[index] = true
 		r.running++
-		req := r.request(r.plan.steps[index])
+		req := r.plan.Request(index, r.pool, r.req)
 		if i == len(ready)-1 && r.running == 1 {
 			r.results <- r.step(ctx, index, req)
 			return
@@ -114,47 +111,4 @@ func (r *run) step(ctx context.Context, index int, req *inference.ModelInferRequ
 		return err
 	})
 	return res
-}
-
-// request is a step's request: tensors of the pool under the step's own names.
-// The bytes are those of the pool. What is not there is an optional input of the
-// ensemble that the caller left out.
-func (r *run) request(s step) *inference.ModelInferRequest {
-	req := &inference.ModelInferRequest{ModelName: s.model, ModelVersion: s.version, Id: r.req.GetId(), Parameters: r.req.GetParameters()}
-	for _, b := range s.inputs {
-		t, ok := r.pool[b.pool]
-		if !ok {
-			continue
-		}
-		t.Name = b.tensor
-		oip.AddInput(req, t)
-	}
-	for _, b := range s.outputs {
-		req.Outputs = append(req.Outputs, &inference.ModelInferRequest_InferRequestedOutputTensor{Name: b.tensor})
-	}
-	return req
-}
-
-func (r *run) finish(res result) error {
-	s := r.plan.steps[res.step]
-	for _, b := range s.outputs {
-		t, ok := oip.Output(res.resp, b.tensor)
-		if !ok {
-			return failure.New(failure.Internal, "the model gave no output %q", b.tensor)
-		}
-		r.pool[b.pool] = t
-	}
-	r.done[res.step] = true
-	return nil
-}
-
-// answer is the ensemble's outputs under its own names.
-func (r *run) answer() *inference.ModelInferResponse {
-	resp := &inference.ModelInferResponse{}
-	for _, out := range r.plan.config.GetOutput() {
-		t := r.pool[out.GetName()]
-		t.Name = out.GetName()
-		oip.AddOutput(resp, t)
-	}
-	return resp
 }
