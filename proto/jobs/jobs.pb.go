@@ -258,8 +258,7 @@ type Job struct {
 	// Bytes of all inputs.
 	Bytes     uint64 `protobuf:"varint,19,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	CreatedMs int64  `protobuf:"varint,20,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
-	// The verdict stream's last sequence when the job was accepted: its verdicts
-	// come after it.
+	// A sequence of the verdict stream: what counts does not have comes after it.
 	VerdictsAfter uint64 `protobuf:"varint,21,opt,name=verdicts_after,json=verdictsAfter,proto3" json:"verdicts_after,omitempty"`
 	// Set when the job has ended.
 	EndedMs int64   `protobuf:"varint,22,opt,name=ended_ms,json=endedMs,proto3" json:"ended_ms,omitempty"`
@@ -267,7 +266,10 @@ type Job struct {
 	// How far the callback has come.
 	Callback *Callback `protobuf:"bytes,24,opt,name=callback,proto3" json:"callback,omitempty"`
 	// A name that the caller gave, for lists.
-	Name          string `protobuf:"bytes,25,opt,name=name,proto3" json:"name,omitempty"`
+	Name string `protobuf:"bytes,25,opt,name=name,proto3" json:"name,omitempty"`
+	// The job had ended, and dead items of it were put back: all items had a verdict
+	// at verdicts_after, and counts are those of then.
+	Reopened      bool `protobuf:"varint,26,opt,name=reopened,proto3" json:"reopened,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -475,6 +477,13 @@ func (x *Job) GetName() string {
 		return x.Name
 	}
 	return ""
+}
+
+func (x *Job) GetReopened() bool {
+	if x != nil {
+		return x.Reopened
+	}
+	return false
 }
 
 // Counts are a job's items by what became of them.
@@ -899,10 +908,8 @@ type Task struct {
 	// The verdict of the item replaces the message of this sequence; 0 is none.
 	Fence uint64 `protobuf:"varint,7,opt,name=fence,proto3" json:"fence,omitempty"`
 	// How often the item has been started, from 1.
-	Attempt uint32 `protobuf:"varint,8,opt,name=attempt,proto3" json:"attempt,omitempty"`
-	// How often this step has failed.
-	Failures      uint32      `protobuf:"varint,9,opt,name=failures,proto3" json:"failures,omitempty"`
-	Times         []*StepTime `protobuf:"bytes,10,rep,name=times,proto3" json:"times,omitempty"`
+	Attempt       uint32      `protobuf:"varint,8,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	Times         []*StepTime `protobuf:"bytes,9,rep,name=times,proto3" json:"times,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -989,13 +996,6 @@ func (x *Task) GetFence() uint64 {
 func (x *Task) GetAttempt() uint32 {
 	if x != nil {
 		return x.Attempt
-	}
-	return 0
-}
-
-func (x *Task) GetFailures() uint32 {
-	if x != nil {
-		return x.Failures
 	}
 	return 0
 }
@@ -1247,7 +1247,7 @@ const file_jobs_jobs_proto_rawDesc = "" +
 	"\x06bucket\x18\x01 \x01(\tR\x06bucket\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x12\n" +
 	"\x04size\x18\x03 \x01(\x04R\x04size\x12\x16\n" +
-	"\x06digest\x18\x04 \x01(\fR\x06digest\"\xf6\x06\n" +
+	"\x06digest\x18\x04 \x01(\fR\x06digest\"\x92\a\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12#\n" +
@@ -1279,7 +1279,8 @@ const file_jobs_jobs_proto_rawDesc = "" +
 	"\bended_ms\x18\x16 \x01(\x03R\aendedMs\x120\n" +
 	"\x06counts\x18\x17 \x01(\v2\x18.triptych.jobs.v1.CountsR\x06counts\x126\n" +
 	"\bcallback\x18\x18 \x01(\v2\x1a.triptych.jobs.v1.CallbackR\bcallback\x12\x12\n" +
-	"\x04name\x18\x19 \x01(\tR\x04name\x1aX\n" +
+	"\x04name\x18\x19 \x01(\tR\x04name\x12\x1a\n" +
+	"\breopened\x18\x1a \x01(\bR\breopened\x1aX\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12/\n" +
 	"\x05value\x18\x02 \x01(\v2\x19.inference.InferParameterR\x05value:\x028\x01\"\x8a\x01\n" +
@@ -1308,7 +1309,7 @@ const file_jobs_jobs_proto_rawDesc = "" +
 	"\x05input\"5\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\"\x8f\x03\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\"\xf3\x02\n" +
 	"\x04Task\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x12\n" +
 	"\x04item\x18\x02 \x01(\rR\x04item\x12\x12\n" +
@@ -1317,10 +1318,8 @@ const file_jobs_jobs_proto_rawDesc = "" +
 	"\x04pool\x18\x05 \x01(\v2\x1c.inference.ModelInferRequestR\x04pool\x127\n" +
 	"\x05blobs\x18\x06 \x03(\v2!.triptych.jobs.v1.Task.BlobsEntryR\x05blobs\x12\x14\n" +
 	"\x05fence\x18\a \x01(\x04R\x05fence\x12\x18\n" +
-	"\aattempt\x18\b \x01(\rR\aattempt\x12\x1a\n" +
-	"\bfailures\x18\t \x01(\rR\bfailures\x120\n" +
-	"\x05times\x18\n" +
-	" \x03(\v2\x1a.triptych.jobs.v1.StepTimeR\x05times\x1aP\n" +
+	"\aattempt\x18\b \x01(\rR\aattempt\x120\n" +
+	"\x05times\x18\t \x03(\v2\x1a.triptych.jobs.v1.StepTimeR\x05times\x1aP\n" +
 	"\n" +
 	"BlobsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12,\n" +

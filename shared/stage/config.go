@@ -11,7 +11,9 @@ import (
 	"triptych/shared/config"
 	"triptych/shared/modelserver"
 	"triptych/shared/rpc"
+	"triptych/shared/stream"
 	"triptych/shared/telemetry"
+	"triptych/shared/worker"
 )
 
 // Config is what every service is told.
@@ -24,6 +26,8 @@ type Config struct {
 	Admin       admin.Config
 	RPC         rpc.Config
 	Telemetry   telemetry.Config
+	Stream      stream.Config
+	Worker      worker.Config
 
 	// ResponseCacheBytes bounds the answers that are kept for all models together.
 	ResponseCacheBytes int64
@@ -41,13 +45,15 @@ func DefaultConfig() Config {
 		Admin:       admin.DefaultConfig(),
 		RPC:         rpc.DefaultConfig(),
 		Telemetry:   telemetry.DefaultConfig(),
+		Stream:      stream.DefaultConfig(),
+		Worker:      worker.DefaultConfig(),
 
 		ResponseCacheBytes: modelserver.DefaultResponseCacheBytes,
 	}
 }
 
 func (c *Config) sections() []config.Section {
-	return []config.Section{&c.Control, &c.App, &c.Admin, &c.RPC, &c.Telemetry}
+	return []config.Section{&c.Control, &c.App, &c.Admin, &c.RPC, &c.Telemetry, &c.Stream, &c.Worker}
 }
 
 // RegisterFlags implements config.Section.

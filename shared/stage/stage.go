@@ -11,9 +11,12 @@ import (
 	"triptych/shared/admin"
 	"triptych/shared/app"
 	"triptych/shared/failure"
+	"triptych/shared/jobs"
 	"triptych/shared/modelserver"
 	"triptych/shared/rpc"
+	"triptych/shared/stream"
 	"triptych/shared/telemetry"
+	"triptych/shared/worker"
 )
 
 // Stage is one service. Make it, give it backends, run it once.
@@ -22,6 +25,8 @@ type Stage struct {
 	// Registry and Service are the stage's own models; nil before Serve.
 	Registry *modelserver.Registry
 	Service  *modelserver.Service
+	// Jobs is where jobs are stored; nil when there are none.
+	Jobs *jobs.Store
 
 	name   string
 	config Config
@@ -45,6 +50,13 @@ func New(ctx context.Context, name string, cfg Config, logs io.Writer) (*Stage, 
 	s.loads.failed = make(chan error, 1)
 	s.grpc = rpc.NewServer(cfg.GRPCAddress, cfg.RPC, tel)
 	s.admin = admin.New(cfg.Admin, admin.Health{Live: s.Live, Ready: s.Ready}, tel)
+	if cfg.Stream.Enabled() {
+		conn, err := stream.Connect(cfg.Stream, name, tel)
+		if err != nil {
+			return nil, errors.Join(err, tel.Shutdown(ctx))
+		}
+		s.Jobs = jobs.New(conn)
+	}
 	return s, nil
 }
 
@@ -81,6 +93,9 @@ func (s *Stage) Serve(backends ...modelserver.Backend) error {
 
 // Discard gives back what a stage that never ran has taken.
 func (s *Stage) Discard(ctx context.Context) error {
+	if s.Jobs != nil {
+		s.Jobs.Connection().Close()
+	}
 	return errors.Join(s.closeBackends(), s.Telemetry.Shutdown(ctx))
 }
 
@@ -149,7 +164,13 @@ func (s *Stage) Run(ctx context.Context, server inference.GRPCInferenceServiceSe
 		s.admin.Part("admin port"),
 		{Name: "models", Start: s.load, Drain: s.Registry.GiveUpLoading, Stop: s.unload, Failed: s.loads.failed},
 	}
+	if s.Jobs != nil {
+		parts = append(parts, s.Jobs.Connection().Part())
+	}
 	parts = append(parts, s.extra...)
+	if s.Jobs != nil {
+		parts = append(parts, worker.New(s.config.Worker, s.Jobs, serving{s}, s.Telemetry).Part())
+	}
 	return s.app.Run(ctx, func() {
 		s.Telemetry.Logger.Info("serving", "grpc", s.GRPCAddress(), "admin", s.AdminAddress())
 		started()
@@ -168,4 +189,23 @@ func (s *Stage) flush(ctx context.Context) error {
 		s.Telemetry.Logger.Warn("the last traces were not sent", "error", err)
 	}
 	return nil
+}
+
+// serving is the stage's models as the door of jobs sees them.
+type serving struct{ *Stage }
+
+// Serving implements worker.Models.
+func (s serving) Serving() []string {
+	var names []string
+	for _, m := range s.Registry.Index(true) {
+		if len(names) == 0 || names[len(names)-1] != m.GetName() {
+			names = append(names, m.GetName())
+		}
+	}
+	return names
+}
+
+// ModelInfer implements worker.Models.
+func (s serving) ModelInfer(ctx context.Context, req *inference.ModelInferRequest) (*inference.ModelInferResponse, error) {
+	return s.Service.ModelInfer(ctx, req)
 }

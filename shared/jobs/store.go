@@ -1,0 +1,66 @@
+// Package jobs is the durable state of jobs and the rules that it moves by: tasks
+// that walk the steps of a plan, verdicts that are written once, dead letters, and
+// the records of jobs. Gateways and workers share it; it runs no model and decides
+// nothing about when.
+package jobs
+
+import (
+	"context"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"google.golang.org/protobuf/proto"
+
+	"triptych/shared/failure"
+	"triptych/shared/stream"
+)
+
+// Store is the jobs in one NATS system. Safe for concurrent use.
+type Store struct {
+	conn  *stream.Connection
+	plans *plans
+}
+
+// New makes a store over a connection.
+func New(conn *stream.Connection) *Store { return &Store{conn: conn, plans: newPlans()} }
+
+// Connection is the connection that the store uses.
+func (s *Store) Connection() *stream.Connection { return s.conn }
+
+// publish stores one message and waits until the server says that it has.
+func (s *Store) publish(ctx context.Context, subject string, h nats.Header, body proto.Message, options ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	data, err := proto.Marshal(body)
+	if err != nil {
+		return nil, failure.Wrap(err, failure.Internal, "a message can't be written")
+	}
+	ack, err := s.conn.JetStream().PublishMsg(ctx, &nats.Msg{Subject: subject, Header: h, Data: data}, options...)
+	if err != nil {
+		return nil, stream.Failure(err)
+	}
+	return ack, nil
+}
+
+// last reads the last message of a subject into body. NotFound when there is none.
+func (s *Store) last(ctx context.Context, in, subject string, body proto.Message) (*jetstream.RawStreamMsg, error) {
+	from, err := s.conn.JetStream().Stream(ctx, in)
+	if err != nil {
+		return nil, stream.Failure(err)
+	}
+	msg, err := from.GetLastMsgForSubject(ctx, subject)
+	if err != nil {
+		return nil, stream.Failure(err)
+	}
+	if err := proto.Unmarshal(msg.Data, body); err != nil {
+		return nil, failure.Wrap(err, failure.Internal, "a stored message can't be read")
+	}
+	return msg, nil
+}
+
+// purge deletes all messages of a stream that a subject matches.
+func (s *Store) purge(ctx context.Context, in, subject string) error {
+	from, err := s.conn.JetStream().Stream(ctx, in)
+	if err != nil {
+		return stream.Failure(err)
+	}
+	return stream.Failure(from.Purge(ctx, jetstream.WithPurgeSubject(subject)))
+}

@@ -1,0 +1,92 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/protobuf/proto"
+
+	pb "triptych/proto/jobs"
+	"triptych/shared/call"
+	"triptych/shared/failure"
+	"triptych/shared/stream"
+)
+
+// outcomePrefix is left out where an outcome is shown.
+const outcomePrefix = "OUTCOME_"
+
+// OutcomeName is an outcome as headers and users see it, such as "succeeded".
+func OutcomeName(o pb.Outcome) string {
+	return strings.ToLower(strings.TrimPrefix(o.String(), outcomePrefix))
+}
+
+// OutcomeNamed is the outcome of a name; OUTCOME_UNSPECIFIED for one that there is
+// not.
+func OutcomeNamed(name string) pb.Outcome {
+	return pb.Outcome(pb.Outcome_value[outcomePrefix+strings.ToUpper(name)])
+}
+
+// Verdict completes a verdict with what is known of the task's item.
+func (t *Task) Verdict(ctx context.Context, v *pb.Verdict) *pb.Verdict {
+	v.Job, v.Item, v.Times, v.Started = t.GetJob(), t.GetItem(), t.GetTimes(), t.GetAttempt()
+	v.RequestId = call.Of(ctx).RequestID
+	if sc := trace.SpanContextFromContext(ctx); sc.HasTraceID() {
+		v.TraceId = sc.TraceID().String()
+	}
+	return v
+}
+
+// Decide writes an item's verdict, once: only if the last message on it is the one
+// of sequence fence, 0 for none. It is false when there is a verdict already, or
+// the item was put back since: then what came of this run counts for nothing. An
+// error means that nothing is known of whether it is written: try again.
+func (s *Store) Decide(ctx context.Context, v *pb.Verdict, fence uint64) (won bool, err error) {
+	v.AtMs = time.Now().UnixMilli()
+	if err := s.fitVerdict(ctx, v); err != nil {
+		return false, err
+	}
+	h := nats.Header{stream.OutcomeHeader: {OutcomeName(v.GetOutcome())}}
+	subject := stream.VerdictSubject(v.GetJob(), strconv.FormatUint(uint64(v.GetItem()), 10))
+	_, err = s.publish(ctx, subject, h, v, jetstream.WithExpectLastSequencePerSubject(fence), jetstream.WithExpectStream(stream.Verdicts))
+	if failure.KindOf(err) == failure.Conflict {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// fitVerdict moves a response that is too large for a message into the object
+// store.
+func (s *Store) fitVerdict(ctx context.Context, v *pb.Verdict) error {
+	if v.GetResponse() == nil || proto.Size(v) <= int(s.conn.MaxPayload())-headerRoom {
+		return nil
+	}
+	data, err := proto.Marshal(v.GetResponse())
+	if err != nil {
+		return failure.Wrap(err, failure.Internal, "an answer can't be written")
+	}
+	// The start is in the key: of two runs of one item, the one whose verdict does
+	// not count must not change the other's answer.
+	key := fmt.Sprintf("%s/answer/%d/%d", v.GetJob(), v.GetItem(), v.GetStarted())
+	if v.ResponseBlob, err = s.conn.PutBlob(ctx, stream.Blobs, key, data); err != nil {
+		return err
+	}
+	v.Response = nil
+	return nil
+}
+
+// Verdict reads an item's verdict and the sequence of its message. NotFound when
+// there is none.
+func (s *Store) Verdict(ctx context.Context, job string, item uint32) (*pb.Verdict, uint64, error) {
+	v := &pb.Verdict{}
+	msg, err := s.last(ctx, stream.Verdicts, stream.VerdictSubject(job, strconv.FormatUint(uint64(item), 10)), v)
+	if err != nil {
+		return nil, 0, err
+	}
+	return v, msg.Sequence, nil
+}
