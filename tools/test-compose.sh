@@ -85,7 +85,7 @@ job() { # NAME
   while IFS=$'\t' read -r name label; do
     check "$1: label of $name" "$(expected "$name")" "$label"
   done < <(jq -r '[.name, .predictions[0].label // .error.message] | @tsv' "$work/results")
-  check "$1: state" done "$(ask "$gateway/v1/jobs/$id" | jq -r .state)"
+  check "$1: state" "done" "$(ask "$gateway/v1/jobs/$id" | jq -r .state)"
   last=$id
 }
 
