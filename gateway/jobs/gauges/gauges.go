@@ -103,7 +103,7 @@ func (g *Gauges) look(ctx context.Context) error {
 func (g *Gauges) present() *figures {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.last == nil || time.Since(g.at) > fresh || g.store.Connection().Ready() != nil {
+	if g.last == nil || time.Since(g.at) > fresh || !g.store.Connection().JetStream().Conn().IsConnected() {
 		return nil
 	}
 	return g.last
