@@ -10,6 +10,7 @@ require (
 	go.opentelemetry.io/proto/otlp v1.11.0
 	golang.org/x/term v0.48.0
 	google.golang.org/grpc v1.85.0
+	google.golang.org/protobuf v1.36.12
 	triptych/gateway v0.0.0
 	triptych/proto v0.0.0
 	triptych/services/postprocess v0.0.0
@@ -89,7 +90,6 @@ require (
 	golang.org/x/time v0.16.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260928230214-8a89bd6388cc // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
-	google.golang.org/protobuf v1.36.12 // indirect
 )
 
 replace (
