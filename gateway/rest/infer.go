@@ -30,6 +30,10 @@ func (a *API) infer(c *gin.Context) error {
 		defer cancel()
 	}
 	req.message.ModelName, req.message.ModelVersion = model, version
+	if a.background != nil && prefersAsync(c.Request.Header.Values(preferHeader)) {
+		c.Request = c.Request.WithContext(ctx)
+		return a.later(c, req)
+	}
 	resp, err := a.server.ModelInfer(ctx, req.message)
 	if err != nil {
 		return web.Failure(err)
