@@ -27,7 +27,7 @@ func (s *stack) usage() (usage, error) {
 
 // each says what one of so many items took in each process, and in all.
 func (u usage) each(before usage, items int) string {
-	var list []string
+	list := make([]string, 0, len(u))
 	var sum time.Duration
 	for _, name := range slices.Sorted(maps.Keys(u)) {
 		spent := u[name] - before[name]

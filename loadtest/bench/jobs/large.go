@@ -27,8 +27,11 @@ type phase struct {
 // phases are all of them, in order.
 func phases() []phase {
 	return []phase{
-		{"accepted", (*following).accept}, {"followed", (*following).run}, {"listed", (*following).list},
-		{"cancelled", (*following).cancel}, {"streamed", (*following).stream},
+		{"accepted", (*following).accept},
+		{"followed", (*following).run},
+		{"listed", (*following).list},
+		{"cancelled", (*following).cancel},
+		{"streamed", (*following).stream},
 	}
 }
 
@@ -87,9 +90,10 @@ type following struct {
 	items  int
 	window time.Duration
 
-	job   string
-	stop  context.CancelFunc
-	ended chan error
+	job    string
+	stop   context.CancelFunc
+	ended  chan struct{} // nobody follows any more
+	failed error         // set then
 }
 
 func (f *following) accept(ctx context.Context) error {
@@ -101,8 +105,11 @@ func (f *following) accept(ctx context.Context) error {
 // run lets the job run while its results are followed.
 func (f *following) run(ctx context.Context) error {
 	follow, stop := context.WithCancel(ctx)
-	f.stop, f.ended = stop, make(chan error, 1)
-	go func() { f.ended <- f.all(follow) }()
+	f.stop, f.ended = stop, make(chan struct{})
+	go func() {
+		defer close(f.ended)
+		f.failed = f.all(follow)
+	}()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -141,9 +148,8 @@ func (f *following) cancel(ctx context.Context) error {
 		return err
 	}
 	select {
-	case err := <-f.ended:
-		f.ended = nil
-		return err
+	case <-f.ended:
+		return f.failed
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -158,7 +164,5 @@ func (f *following) leave() {
 		return
 	}
 	f.stop()
-	if f.ended != nil {
-		<-f.ended
-	}
+	<-f.ended
 }

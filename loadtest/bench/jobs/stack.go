@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,7 +53,7 @@ func (b *runner) start(ctx context.Context, s *stack) error {
 	if err != nil {
 		return err
 	}
-	flags := append(common, "--http-address", address, "--upstreams", strings.Join(upstreams, ","))
+	flags := slices.Concat(common, []string{"--http-address", address, "--upstreams", strings.Join(upstreams, ",")})
 	if s.gateway, err = server.StartOurs(ctx, b.binary("gateway"), flags, b.Log); err != nil {
 		return err
 	}
