@@ -70,6 +70,7 @@ func (r *run) add(s *ledger.Stored, l *ledger.Ledger) {
 
 // TestChaos runs all scenarios, some at once, and prints the record of them.
 func TestChaos(t *testing.T) {
+	t.Parallel()
 	programs := process.Programs(t)
 	var mu sync.Mutex
 	lines := map[string]string{}

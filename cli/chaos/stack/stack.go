@@ -68,7 +68,7 @@ func Start(tb testing.TB, o Options) *Stack {
 	if s.Nodes == nil {
 		s.Nodes = []*natsd.Server{natsd.Start(tb, o.NATS)}
 	}
-	var upstreams []string
+	upstreams := make([]string, 0, len(Workers()))
 	for _, name := range Workers() {
 		w := s.prepare(name, "")
 		s.Workers[name] = w
