@@ -70,7 +70,7 @@ func (g *Gateway) join(common stage.Config, cfg Config) error {
 	}
 	g.rpc = room.Server(g.router)
 	cfg.Front.RequestTimeout = common.RPC.RequestTimeout
-	if g.front, err = front.New(cfg.Front, g.router, room, g.stage.Telemetry); err != nil {
+	if g.front, err = front.New(cfg.Front, g.router, room, g.stage.Telemetry, nil); err != nil {
 		return err
 	}
 	g.stage.Require(g.fleet.Settled)
