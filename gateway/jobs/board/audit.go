@@ -36,11 +36,11 @@ func (a *auditor) look(ctx context.Context) error {
 	b.sweep(ctx)
 	verdicts, err := b.lastVerdict(ctx)
 	if err != nil {
-		return nil //nolint:nilerr // see above
+		return nil // see above
 	}
 	records, err := b.lastRecord(ctx)
 	if err != nil {
-		return nil //nolint:nilerr // see above
+		return nil // see above
 	}
 	b.mu.Lock()
 	applied, revised := b.applied, b.revised

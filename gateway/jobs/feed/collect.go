@@ -60,17 +60,17 @@ func (t *term) collectOnce(ctx context.Context, all bool) error {
 }
 
 // expired deletes the jobs that ended longer ago than they are kept.
-func (t *term) expired(ctx context.Context) (any bool, err error) {
+func (t *term) expired(ctx context.Context) (some bool, err error) {
 	before := t.cfg.Now().Add(-t.store.Connection().Limits().Retention).UnixMilli()
 	t.board.Each(func(s *board.Snapshot) bool {
 		if ctx.Err() != nil || board.Open(s.Record) || s.Record.GetEndedMs() > before {
 			return ctx.Err() == nil
 		}
-		any = true
+		some = true
 		err = t.erase(ctx, s.Record.GetId(), before)
 		return err == nil
 	})
-	return any, err
+	return some, err
 }
 
 // erase deletes all of a job; its record last, so that an erasure that was cut

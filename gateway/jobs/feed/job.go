@@ -74,7 +74,6 @@ type flight struct {
 	page    *page
 	attempt uint32
 	fence   uint64
-	known   bool // attempt and fence are
 	begun   bool
 	since   time.Time // when it was begun, or last seen
 	tries   int

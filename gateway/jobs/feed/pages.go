@@ -104,7 +104,7 @@ func (t *term) load(j *job, get func(context.Context) (func(), error)) {
 func (t *term) open(ctx context.Context, j *job, record *pb.Job) (func(), error) {
 	plan, broken := t.store.Plan(record.GetPlan())
 	if broken != nil {
-		return func() {
+		return func() { //nolint:nilerr // see above
 			t.finish(j, &pb.Verdict{Outcome: pb.Outcome_OUTCOME_FAILED, Error: problem(broken)})
 		}, nil
 	}
@@ -222,11 +222,11 @@ func (t *term) askOne(ctx context.Context, id string, item uint32) (*flight, err
 	v, sequence, err := t.store.Verdict(ctx, id, item)
 	switch {
 	case failure.KindOf(err) == failure.NotFound:
-		return &flight{item: item, attempt: t.epoch<<attemptsOf + 1, known: true}, nil
+		return &flight{item: item, attempt: t.epoch<<attemptsOf + 1}, nil
 	case err != nil:
 		return nil, err
 	case v.GetOutcome() == pb.Outcome_OUTCOME_REQUEUED:
-		return &flight{item: item, attempt: max(v.GetStarted()+1, t.epoch<<attemptsOf+1), fence: sequence, known: true}, nil
+		return &flight{item: item, attempt: max(v.GetStarted()+1, t.epoch<<attemptsOf+1), fence: sequence}, nil
 	default:
 		return nil, nil
 	}
@@ -289,24 +289,30 @@ func (t *term) piece(j *job, pg *page, item *pb.Item, found map[uint32]*flight) 
 	if pg.queued[i] || j.flights[i] != nil {
 		return nil
 	}
-	f, lost := j.lost[i]
-	if !lost {
-		asked := false
-		if f, asked = found[i]; asked && f == nil {
-			return nil // its verdict is on its way to the board
-		}
-		if !asked && j.alive[i] {
-			delete(j.alive, i)
-			t.fly(j, &flight{item: i, page: pg, attempt: t.epoch << attemptsOf, known: true, begun: true, since: time.Now()})
-			return nil
-		}
-	}
+	f := t.flight(j, pg, i, found)
 	if f == nil {
-		f = &flight{item: i, attempt: 1}
+		return nil
 	}
-	delete(j.lost, i)
 	f.page = pg
 	return &piece{job: j, page: pg, item: item, flight: f}
+}
+
+// flight is how an item is to be started; nil for one that is on its way, or whose
+// verdict is on its way to the board.
+func (t *term) flight(j *job, pg *page, i uint32, found map[uint32]*flight) *flight {
+	if f := j.lost[i]; f != nil {
+		delete(j.lost, i)
+		return f
+	}
+	if f, asked := found[i]; asked {
+		return f
+	}
+	if j.alive[i] {
+		delete(j.alive, i)
+		t.fly(j, &flight{item: i, page: pg, attempt: t.epoch << attemptsOf, begun: true, since: time.Now()})
+		return nil
+	}
+	return &flight{item: i, attempt: 1}
 }
 
 // open makes a page ready for its items to be undecided.

@@ -162,14 +162,13 @@ func (j *job) peek() *piece {
 		}
 		j.again = j.again[1:]
 	}
-	for len(j.hands) > 0 {
-		h := j.hands[0]
-		for ; len(h.pieces) > 0; h.pieces = h.pieces[1:] {
-			if w := h.pieces[0]; w.page.undecided[w.item.GetIndex()] {
-				return w
-			}
-		}
+	if len(j.hands) == 0 {
 		return nil
+	}
+	for h := j.hands[0]; len(h.pieces) > 0; h.pieces = h.pieces[1:] {
+		if w := h.pieces[0]; w.page.undecided[w.item.GetIndex()] {
+			return w
+		}
 	}
 	return nil
 }

@@ -16,7 +16,6 @@ const maxTries = 3
 // launch starts an item.
 func (t *term) launch(w *piece) {
 	f, record := w.flight, w.job.record
-	f.known = true
 	t.fly(w.job, f)
 	t.starting++
 	t.metrics.started.WithLabelValues(w.job.road.name).Inc()

@@ -119,7 +119,7 @@ func (t *term) turn() {
 }
 
 // round starts at most one item of each pipeline, and tells whether there was any.
-func (t *term) round() (any bool) {
+func (t *term) round() (some bool) {
 	now := time.Now()
 	for _, p := range t.roads {
 		if t.starting >= maxStarts {
@@ -127,10 +127,10 @@ func (t *term) round() (any bool) {
 		}
 		if w := p.pick(now); w != nil {
 			t.launch(w)
-			any = true
+			some = true
 		}
 	}
-	return any
+	return some
 }
 
 // take looks at a job as it is now.
