@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,12 +18,18 @@ import (
 	"triptych/shared/telemetry"
 )
 
-// Streams are the outputs of a command.
-type Streams struct{ Out, Err io.Writer }
+// Streams are the outputs of a command, and its input, which may be nil.
+type Streams struct {
+	Out, Err io.Writer
+	In       io.Reader
+}
 
 // Execute runs the command with arguments and an environment and returns the
 // exit status: 0, 1 for a failure, 2 for a wrong call.
 func Execute(ctx context.Context, args, environ []string, streams Streams) int {
+	if streams.In == nil {
+		streams.In = strings.NewReader("")
+	}
 	root := newRoot(environ, streams)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -66,7 +73,8 @@ func newRoot(environ []string, streams Streams) *cobra.Command {
 	}
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
-	root.AddCommand(newUp(streams), newClassify(streams), newPreprocess(streams), newModels(streams), newVersion(streams))
+	root.AddCommand(newUp(streams), newClassify(streams), newPreprocess(streams), newModels(streams), newJobs(streams), newDLQ(streams),
+		newStreams(streams), newVersion(streams))
 	return root
 }
 

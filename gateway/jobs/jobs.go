@@ -1,0 +1,156 @@
+// Package jobs is the gateway's side of jobs: it joins what takes them in, what
+// follows them, what feeds them to the services, and the routes by which users see
+// them. The work itself is done elsewhere.
+package jobs
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"triptych/gateway/jobs/api"
+	"triptych/gateway/jobs/board"
+	"triptych/gateway/jobs/intake"
+	"triptych/gateway/rest"
+	"triptych/gateway/web"
+	"triptych/proto/inference"
+	"triptych/shared/app"
+	"triptych/shared/failure"
+	"triptych/shared/jobs"
+	"triptych/shared/telemetry"
+)
+
+// Jobs is all of it. Safe for concurrent use.
+type Jobs struct {
+	store *jobs.Store // nil: there are no jobs
+	board *board.Board
+	api   *api.API
+	tel   *telemetry.Telemetry
+	// made is set once the streams are there.
+	made atomic.Bool
+
+	running sync.WaitGroup
+	stop    context.CancelFunc // of what runs
+	ending  context.Context    //nolint:containedctx // it is the life of the component
+	end     context.CancelFunc // of answers that follow a job
+}
+
+// New joins the parts over a job store, which may be nil: then every route says so.
+// Models are those of server. The settings have been validated.
+func New(cfg Config, store *jobs.Store, server inference.GRPCInferenceServiceServer, tel *telemetry.Telemetry) *Jobs {
+	j := &Jobs{store: store, tel: tel}
+	j.ending, j.end = context.WithCancel(context.Background())
+	if store == nil {
+		j.api = api.New(j.ending, cfg.Intake, nil, nil, nil, unsupported)
+		return j
+	}
+	j.board = board.New(store, tel.Logger)
+	in := intake.New(cfg.Intake, store, j.board, server, tel)
+	j.api = api.New(j.ending, cfg.Intake, store, j.board, in, j.Ready)
+	return j
+}
+
+func unsupported() error {
+	return failure.New(failure.Unsupported, "jobs are not enabled here: the gateway was started without --nats-url")
+}
+
+// Ready says why no job can be taken or told of now: Unsupported without a store, and
+// Unavailable while it is away. The synchronous road does not care.
+func (j *Jobs) Ready() error {
+	if j.store == nil {
+		return unsupported()
+	}
+	if err := j.store.Connection().Ready(); err != nil {
+		return err
+	}
+	if !j.made.Load() {
+		return failure.New(failure.Unavailable, "the job store is being made ready")
+	}
+	return j.board.Ready()
+}
+
+// Routes are those of jobs and of dead letters.
+func (j *Jobs) Routes() []web.Route {
+	routes := j.api.Routes()
+	if j.store != nil {
+		return routes
+	}
+	for i := range routes {
+		routes[i].Upload = nil // nobody is to send a job for nothing
+		routes[i].Handle = func(*gin.Context) error { return unsupported() }
+	}
+	return routes
+}
+
+// Background takes requests that need not be answered at once; nil when there are no
+// jobs.
+func (j *Jobs) Background() rest.Background {
+	if j.store == nil {
+		return nil
+	}
+	return j.api
+}
+
+// Parts are what runs, in the order of their start: what keeps and follows the jobs,
+// and, as a door, the answers that follow a job.
+func (j *Jobs) Parts() []app.Part {
+	answers := app.Part{Name: "job answers", Door: true, Stop: func(context.Context) error {
+		j.end()
+		return nil
+	}}
+	if j.store == nil {
+		return []app.Part{answers}
+	}
+	return []app.Part{{Name: "jobs", Start: j.start, Stop: j.halt}, answers}
+}
+
+func (j *Jobs) start(ctx context.Context) error {
+	ctx, j.stop = context.WithCancel(context.WithoutCancel(ctx))
+	j.running.Go(func() { j.ensure(ctx) })
+	j.running.Go(func() { j.board.Run(ctx) })
+	return nil
+}
+
+func (j *Jobs) halt(context.Context) error {
+	j.end()
+	j.stop()
+	j.running.Wait()
+	return nil
+}
+
+const (
+	// ensureTimeout bounds one try to make the streams, and ensureAgain is the pause
+	// before the next.
+	ensureTimeout = 10 * time.Second
+	ensureAgain   = time.Second
+)
+
+// ensure makes the streams, or changes them to the present limits, however long it
+// takes until that is possible.
+func (j *Jobs) ensure(ctx context.Context) {
+	var said string
+	for ctx.Err() == nil {
+		err := j.tryEnsure(ctx)
+		if err == nil {
+			j.made.Store(true)
+			return
+		}
+		if text := err.Error(); text != said && ctx.Err() == nil {
+			j.tel.Logger.Warn("the job store is not ready", "error", err)
+			said = text
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(ensureAgain):
+		}
+	}
+}
+
+func (j *Jobs) tryEnsure(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, ensureTimeout)
+	defer cancel()
+	return j.store.Connection().Ensure(ctx)
+}
