@@ -24,6 +24,12 @@ type sums struct{ names []string }
 
 func (s sums) Serving() []string { return s.names }
 
+func (sums) Config(model string) (*inference.ModelConfig, error) {
+	return &inference.ModelConfig{Name: model}, nil
+}
+
+func (sums) Unwatched() time.Duration { return time.Hour }
+
 func (s sums) ModelInfer(_ context.Context, req *inference.ModelInferRequest) (*inference.ModelInferResponse, error) {
 	sum := float32(1)
 	for _, data := range req.GetRawInputContents() {
@@ -58,7 +64,11 @@ func plan(t *testing.T, text string) []byte {
 
 func TestDiamond(t *testing.T) {
 	store := natstest.Store(t, natstest.Server(t))
-	door := worker.New(worker.DefaultConfig(), store, sums{[]string{"a", "b", "c", "d"}}, telemetry.Discard()).Part()
+	made, err := worker.New(worker.DefaultConfig(), store, sums{[]string{"a", "b", "c", "d"}}, telemetry.Discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	door := made.Part()
 	if err := door.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,3 @@
+//go:build chaos
+
+package chaos_test
