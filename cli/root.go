@@ -66,7 +66,7 @@ func newRoot(environ []string, streams Streams) *cobra.Command {
 	}
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
-	root.AddCommand(newUp(streams), newClassify(streams), newPreprocess(streams), newModels(streams), newVersion(streams))
+	root.AddCommand(newUp(streams), newClassify(streams), newPreprocess(streams), newModels(streams), newStreams(streams), newVersion(streams))
 	return root
 }
 

@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -79,6 +81,17 @@ func DefaultConfig() Config {
 
 // Enabled tells whether there is a server to reach.
 func (c *Config) Enabled() bool { return c.URL != "" || c.InProcess != nil }
+
+// Servers is the URL without passwords.
+func (c *Config) Servers() string {
+	servers := strings.Split(c.URL, ",")
+	for i, s := range servers {
+		if u, err := url.Parse(strings.TrimSpace(s)); err == nil {
+			servers[i] = u.Redacted()
+		}
+	}
+	return strings.Join(servers, ",")
+}
 
 // RegisterFlags implements config.Section.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
