@@ -11,10 +11,14 @@ import (
 
 	"triptych/gateway/jobs/api"
 	"triptych/gateway/jobs/board"
+	"triptych/gateway/jobs/feed"
+	"triptych/gateway/jobs/gauges"
 	"triptych/gateway/jobs/intake"
+	"triptych/gateway/jobs/webhook"
 	"triptych/gateway/rest"
 	"triptych/gateway/web"
 	"triptych/proto/inference"
+	pb "triptych/proto/jobs"
 	"triptych/shared/app"
 	"triptych/shared/failure"
 	"triptych/shared/jobs"
@@ -23,10 +27,12 @@ import (
 
 // Jobs is all of it. Safe for concurrent use.
 type Jobs struct {
-	store *jobs.Store // nil: there are no jobs
-	board *board.Board
-	api   *api.API
-	tel   *telemetry.Telemetry
+	store  *jobs.Store // nil: there are no jobs
+	board  *board.Board
+	api    *api.API
+	feed   *feed.Feeder
+	gauges *gauges.Gauges
+	tel    *telemetry.Telemetry
 
 	running sync.WaitGroup
 	stop    context.CancelFunc // of what runs
@@ -36,17 +42,38 @@ type Jobs struct {
 
 // New joins the parts over a job store, which may be nil: then every route says so.
 // Models are those of server. The settings have been validated.
-func New(cfg Config, store *jobs.Store, server inference.GRPCInferenceServiceServer, tel *telemetry.Telemetry) *Jobs {
+func New(cfg Config, store *jobs.Store, server inference.GRPCInferenceServiceServer, tel *telemetry.Telemetry) (*Jobs, error) {
 	j := &Jobs{store: store, tel: tel}
 	j.ending, j.end = context.WithCancel(context.Background())
 	if store == nil {
 		j.api = api.New(j.ending, cfg.Intake, nil, nil, nil, unsupported)
-		return j
+		return j, nil
 	}
 	j.board = board.New(store, tel.Logger)
+	calls, err := webhook.New(cfg.Webhook, tel)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Intake.Callback, cfg.Feed.Callback = calls.Validate, callbacks{calls}
+	if j.gauges, err = gauges.New(store, j.board, tel); err != nil {
+		return nil, err
+	}
+	j.feed = feed.New(cfg.Feed, store, j.board, tel)
 	in := intake.New(cfg.Intake, store, j.board, server, tel)
 	j.api = api.New(j.ending, cfg.Intake, store, j.board, in, j.Ready)
-	return j
+	return j, nil
+}
+
+// callbacks tells of a job that has ended what its status says.
+type callbacks struct{ *webhook.Caller }
+
+// Call implements feed.Caller.
+func (c callbacks) Call(ctx context.Context, job *pb.Job) error {
+	body, err := api.Document(job)
+	if err != nil {
+		return err
+	}
+	return c.Caller.Call(ctx, job.GetId(), job.GetCallbackUrl(), body)
 }
 
 func unsupported() error {
@@ -87,8 +114,8 @@ func (j *Jobs) Background() rest.Background {
 	return j.api
 }
 
-// Parts are what runs, in the order of their start: what keeps and follows the jobs,
-// and, as a door, the answers that follow a job.
+// Parts are what runs, in the order of their start: what follows the jobs, feeds and
+// measures them, and, as a door, the answers that follow a job.
 func (j *Jobs) Parts() []app.Part {
 	answers := app.Part{Name: "job answers", Door: true, Stop: func(context.Context) error {
 		j.end()
@@ -97,7 +124,7 @@ func (j *Jobs) Parts() []app.Part {
 	if j.store == nil {
 		return []app.Part{answers}
 	}
-	return []app.Part{{Name: "jobs", Start: j.start, Stop: j.halt}, answers}
+	return []app.Part{{Name: "jobs", Start: j.start, Stop: j.halt}, j.feed.Part(), j.gauges.Part(), answers}
 }
 
 func (j *Jobs) start(ctx context.Context) error {
