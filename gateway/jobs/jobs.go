@@ -20,7 +20,6 @@ import (
 	"triptych/gateway/rest"
 	"triptych/gateway/web"
 	"triptych/proto/inference"
-	pb "triptych/proto/jobs"
 	"triptych/shared/app"
 	"triptych/shared/failure"
 	"triptych/shared/jobs"
