@@ -73,7 +73,8 @@ func newRoot(environ []string, streams Streams) *cobra.Command {
 	}
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
-	root.AddCommand(newUp(streams), newClassify(streams), newPreprocess(streams), newModels(streams), newJobs(streams), newDLQ(streams), newVersion(streams))
+	root.AddCommand(newUp(streams), newClassify(streams), newPreprocess(streams), newModels(streams), newJobs(streams), newDLQ(streams),
+		newStreams(streams), newVersion(streams))
 	return root
 }
 

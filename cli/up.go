@@ -17,12 +17,12 @@ import (
 func newUp(streams Streams) *cobra.Command {
 	cfg := cluster.DefaultConfig()
 	cfg.Common.Repository = []string{defaultRepository()}
-	data := ""
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Run all services in one process",
 		Long: `Runs the gateway, preprocess, predictor and postprocess in one process, each on
-its own ports of loopback, with the last traces kept in memory. Writes one line
+its own ports of loopback, with the last traces kept in memory and jobs kept by a
+NATS server of its own, unless --nats-url names another. Writes one line
 that begins with "ready" to standard output when it can serve; logs go to
 standard error. Ends on SIGTERM or an interrupt. Each flag has a twin in the
 environment, such as TRIPTYCH_MODEL_REPOSITORY.`,
@@ -31,9 +31,7 @@ environment, such as TRIPTYCH_MODEL_REPOSITORY.`,
 			if err := config.Validate(sections(&cfg)...); err != nil {
 				return err
 			}
-			if err := makeData(data); err != nil {
-				return err
-			}
+			cfg.NATS.Given = cmd.Flags().Changed
 			err := cluster.Run(cmd.Context(), cfg, streams.Err, func(r cluster.Ready) { writeReady(streams, r) })
 			return known(err)
 		},
@@ -41,7 +39,6 @@ environment, such as TRIPTYCH_MODEL_REPOSITORY.`,
 	for _, s := range sections(&cfg) {
 		s.RegisterFlags(cmd.Flags())
 	}
-	cmd.Flags().StringVar(&data, "data-directory", "", "Folder for what outlives a restart; made when absent. Nothing needs it yet.")
 	hideUpstreams(cmd.Flags())
 	return cmd
 }
@@ -55,7 +52,7 @@ func writeReady(streams Streams, r cluster.Ready) {
 }
 
 func sections(c *cluster.Config) []config.Section {
-	return []config.Section{&c.Common, &c.Gateway, &c.Preprocess, &c.Predictor, &c.Postprocess}
+	return []config.Section{&c.Common, &c.Gateway, &c.Preprocess, &c.Predictor, &c.Postprocess, &c.NATS}
 }
 
 // hideUpstreams leaves a flag usable that few need here: further services beside
@@ -80,16 +77,6 @@ func defaultRepository() string {
 		}
 	}
 	return folder
-}
-
-func makeData(folder string) error {
-	if folder == "" {
-		return nil
-	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return failure.Wrap(err, failure.Invalid, "--data-directory %q can't be made", folder)
-	}
-	return nil
 }
 
 // known makes every end of the services a failure of running, not of the call.

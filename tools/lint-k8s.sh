@@ -15,4 +15,4 @@ for folder in k8s/base k8s/overlays/*/; do
   bin/tools/kustomize build "$folder" >"$file"
   bin/tools/manifests "$file"
 done
-bin/tools/kubectl-validate --version "$version" "$rendered"
+bin/tools/kubectl-validate --version "$version" --local-crds tools/kube/crds "$rendered"

@@ -16,4 +16,4 @@ if ! command -v shellcheck >/dev/null; then
     exit 0
   fi
 fi
-shellcheck --severity=warning .ci/run tools/*.sh
+shellcheck --severity=warning .ci/run tools/*.sh compose/tls/*.sh

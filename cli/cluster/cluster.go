@@ -29,6 +29,8 @@ type Config struct {
 	Preprocess  preprocess.Config
 	Predictor   predictor.Config
 	Postprocess postprocess.Config
+	// NATS is where jobs are kept when Common names no server.
+	NATS NATS
 }
 
 // DefaultConfig is the defaults of all services.
@@ -53,7 +55,8 @@ type Ready struct {
 }
 
 // Run serves until ctx ends. Ready is called once everything that can be loaded
-// has been. The services start before the gateway and stop after it.
+// has been. The services start before the gateway and stop after it; the NATS server
+// starts before all and stops after all.
 func Run(ctx context.Context, cfg Config, logs io.Writer, ready func(Ready)) error {
 	traces := sink.New()
 	collector, err := traces.Start(ctx)
@@ -64,6 +67,11 @@ func Run(ctx context.Context, cfg Config, logs io.Writer, ready func(Ready)) err
 	if cfg.Common.Telemetry.OTLPEndpoint == "" {
 		cfg.Common.Telemetry.OTLPEndpoint = collector
 	}
+	jobs, err := openStore(&cfg, logs)
+	if err != nil {
+		return err
+	}
+	defer jobs.close()
 	stages, err := makeStages(ctx, cfg, logs)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"triptych/cli/e2e/process"
 	"triptych/shared/testkit"
 )
 
@@ -106,38 +107,38 @@ func (tr *traffic) complain(what string) {
 // TestKill kills each stage under load: the others live, callers are told 503
 // with a hint, and when the stage is back everything works without a restart.
 func TestKill(t *testing.T) {
-	bin := build(t)
-	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	programs := process.Programs(t)
+	models := []string{"--model-repository", testkit.Path(t, "models")}
 	addresses := map[string]string{}
-	stages := map[string]*process{}
+	stages := map[string]*process.Process{}
 	for _, name := range []string{"preprocess", "predictor", "postprocess"} {
 		addresses[name] = testkit.FreeAddress(t)
-		stages[name] = newProcess(t, bin, name, addresses[name])
-		stages[name].start()
+		stages[name] = process.NewService(t, programs, name, addresses[name], models...)
+		stages[name].Start()
 	}
 	front := testkit.FreeAddress(t)
-	gateway := newProcess(t, bin, "gateway", testkit.FreeAddress(t), "--http-address", front,
-		"--upstreams", addresses["preprocess"]+","+addresses["predictor"]+","+addresses["postprocess"])
-	gateway.start()
-	testkit.Eventually(t, 30*time.Second, "the gateway is ready", gateway.ready)
+	gateway := process.NewService(t, programs, "gateway", testkit.FreeAddress(t), append(models, "--http-address", front,
+		"--upstreams", addresses["preprocess"]+","+addresses["predictor"]+","+addresses["postprocess"])...)
+	gateway.Start()
+	testkit.Eventually(t, 30*time.Second, "the gateway is ready", gateway.Ready)
 	tr := newTraffic(t, front)
 	testkit.Eventually(t, 20*time.Second, "answers", func() bool { return tr.ok.Load() > 20 })
 
 	for _, name := range []string{"predictor", "preprocess", "postprocess"} {
 		t.Run(name, func(t *testing.T) {
-			stages[name].kill()
+			stages[name].Kill()
 			away := tr.away.Load()
 			testkit.Eventually(t, 10*time.Second, "callers are told 503", func() bool { return tr.away.Load() > away+20 })
 			for other, p := range stages {
-				if other != name && !p.alive() {
+				if other != name && !p.Alive() {
 					t.Errorf("%s died with %s", other, name)
 				}
 			}
-			if !gateway.alive() || !gateway.ready() {
+			if !gateway.Alive() || !gateway.Ready() {
 				t.Error("the gateway is not ready any more: one stage must not take it out")
 			}
-			stages[name].start()
-			testkit.Eventually(t, 30*time.Second, "the stage is ready again", stages[name].ready)
+			stages[name].Start()
+			testkit.Eventually(t, 30*time.Second, "the stage is ready again", stages[name].Ready)
 			ok := tr.ok.Load()
 			testkit.Eventually(t, 15*time.Second, "answers again", func() bool { return tr.ok.Load() > ok+20 })
 		})

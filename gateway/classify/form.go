@@ -2,13 +2,13 @@ package classify
 
 import (
 	"context"
-	"errors"
 	"io"
 	"mime/multipart"
 	"net/http"
 	"strings"
 	"sync"
 
+	"triptych/gateway/web"
 	"triptych/shared/failure"
 )
 
@@ -35,7 +35,7 @@ func (a *API) form(r *http.Request, boundary string, q query) ([]*result, error)
 			break
 		}
 		if err != nil {
-			return nil, formFailure(err)
+			return nil, web.FormFailure(err)
 		}
 		if parts == a.cfg.MaxFiles {
 			return nil, failure.New(failure.TooLarge, "the form has more than %d files", a.cfg.MaxFiles)
@@ -72,39 +72,11 @@ func (a *API) file(part *multipart.Part) (*result, []byte, error) {
 		return nil, nil, failure.New(failure.Invalid, "the name of a file has more than %d bytes", maxFileName)
 	}
 	done := &result{name: strings.ToValidUTF8(name, "\uFFFD")}
-	source := &partReader{part: part}
+	source := &web.PartReader{Part: part}
 	element, err := readImage(source, -1, a.cfg.MaxImage)
-	if source.err != nil {
-		return nil, nil, formFailure(source.err)
+	if source.Err != nil {
+		return nil, nil, source.Err
 	}
 	done.err = err
 	return done, element, nil
-}
-
-// partReader remembers that it was the form that failed, not the file.
-type partReader struct {
-	part *multipart.Part
-	err  error
-}
-
-// Read implements io.Reader.
-func (r *partReader) Read(p []byte) (int, error) {
-	n, err := r.part.Read(p)
-	if err != nil && err != io.EOF { //nolint:errorlint // a wrapped one is a form that was cut
-		r.err = err
-	}
-	return n, err
-}
-
-// formFailure keeps what the body's bounds said; the rest is a broken form.
-func formFailure(err error) error {
-	var known *failure.Error
-	switch {
-	case errors.As(err, &known):
-		return err
-	case errors.Is(err, multipart.ErrMessageTooLarge):
-		return failure.Wrap(err, failure.TooLarge, "the headers of a part of the form are too long")
-	default:
-		return failure.Wrap(err, failure.Invalid, "the form is not well formed")
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"triptych/gateway/classes"
 	"triptych/gateway/web"
 	"triptych/proto/inference"
 	"triptych/shared/failure"
@@ -42,7 +43,7 @@ type result struct {
 	name        string
 	model       string
 	version     string
-	predictions []prediction
+	predictions []classes.Prediction
 	steps       []pipeline.StepTiming
 	err         error
 }
@@ -54,16 +55,16 @@ func (a *API) image(ctx context.Context, q query, name string, element []byte) *
 	req := &inference.ModelInferRequest{
 		ModelName:  q.model.name,
 		Parameters: oip.Parameters{"top_k": oip.Int64(q.topK)},
-		Outputs:    []*inference.ModelInferRequest_InferRequestedOutputTensor{{Name: labelOutput}, {Name: scoreOutput}, {Name: classOutput}},
+		Outputs:    []*inference.ModelInferRequest_InferRequestedOutputTensor{{Name: classes.Label}, {Name: classes.Score}, {Name: classes.Class}},
 	}
-	oip.AddInput(req, oip.Tensor{Name: q.model.input, Datatype: oip.Bytes, Shape: q.model.shape, Data: element})
+	oip.AddInput(req, oip.Tensor{Name: q.model.Name, Datatype: oip.Bytes, Shape: q.model.Shape, Data: element})
 	r.err = failure.Guard("internal error", func() error {
 		resp, err := a.server.ModelInfer(pipeline.WithRecorder(ctx, recorder), req)
 		if err != nil {
 			return web.Failure(err)
 		}
 		r.model, r.version = resp.GetModelName(), resp.GetModelVersion()
-		r.predictions, err = predictions(resp)
+		r.predictions, err = classes.Predictions(resp)
 		return err
 	})
 	if failure.KindOf(r.err) == failure.NotFound {

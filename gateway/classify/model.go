@@ -2,30 +2,20 @@ package classify
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
 
+	"triptych/gateway/classes"
 	"triptych/gateway/web"
 	"triptych/proto/inference"
 	"triptych/shared/failure"
-	"triptych/shared/oip"
-)
-
-// The outputs of a model that classifies images.
-const (
-	labelOutput = "LABEL"
-	scoreOutput = "SCORE"
-	classOutput = "CLASS"
 )
 
 // model is how one image is sent to a model.
 type model struct {
-	name  string
-	input string
-	// shape is the wire shape of one image.
-	shape []int64
+	classes.Input
+	name string
 }
 
 const (
@@ -88,29 +78,12 @@ func (m *models) forget(name string) {
 
 // modelOf checks that a model takes one image and gives classes.
 func modelOf(name string, metadata *inference.ModelMetadataResponse) (*model, error) {
-	notOne := func(why string) (*model, error) {
-		return nil, failure.New(failure.Invalid, "model %s does not classify images: %s", strconv.Quote(name), why)
+	in, whyNot := classes.InputOf(metadata)
+	if missing := classes.Missing(metadata); whyNot == "" && missing != "" {
+		whyNot = "it has no output " + missing
 	}
-	if len(metadata.GetInputs()) != 1 {
-		return notOne("it does not have one input")
+	if whyNot != "" {
+		return nil, failure.New(failure.Invalid, "model %s does not classify images: %s", strconv.Quote(name), whyNot)
 	}
-	in := metadata.GetInputs()[0]
-	if in.GetDatatype() != oip.Bytes {
-		return notOne("its input is " + in.GetDatatype() + ", not BYTES")
-	}
-	shape := slices.Clone(in.GetShape())
-	for i, d := range shape {
-		if d < 0 {
-			shape[i] = 1 // the batch, or a number of images that the caller chooses
-		}
-	}
-	if n, err := oip.Elements(shape); err != nil || n != 1 {
-		return notOne("its input is not one image but " + oip.FormatShape(in.GetShape()))
-	}
-	for _, want := range []string{labelOutput, scoreOutput, classOutput} {
-		if !slices.ContainsFunc(metadata.GetOutputs(), func(o *inference.ModelMetadataResponse_TensorMetadata) bool { return o.GetName() == want }) {
-			return notOne("it has no output " + want)
-		}
-	}
-	return &model{name: name, input: in.GetName(), shape: shape}, nil
+	return &model{name: name, Input: in}, nil
 }

@@ -7,10 +7,12 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"triptych/gateway/admission"
+	"triptych/gateway/web"
 	"triptych/shared/failure"
 )
 
@@ -21,14 +23,23 @@ const (
 	mostRoom  = 4 << 20
 )
 
+// bodyBounds is how large a body of a route may be, and how long it may take.
+func (f *Front) bodyBounds(route web.Route) (limit int64, timeout time.Duration) {
+	switch {
+	case route.Upload != nil:
+		return route.Upload.MaxBytes, route.Upload.Timeout
+	case route.Work:
+		return f.cfg.MaxBody, f.cfg.BodyTimeout
+	default:
+		return min(f.cfg.MaxBody, maxControlBody), f.cfg.BodyTimeout
+	}
+}
+
 // takeBody bounds a request's body in bytes and time, and takes room for it when
 // the route does work. Until release, the room is held.
-func (f *Front) takeBody(c *gin.Context, work bool) (release func(), err error) {
+func (f *Front) takeBody(c *gin.Context, route web.Route) (release func(), err error) {
 	r := c.Request
-	limit := f.cfg.MaxBody
-	if !work {
-		limit = min(limit, maxControlBody)
-	}
+	limit, timeout := f.bodyBounds(route)
 	encoding, err := encodingOf(r.Header)
 	if err != nil {
 		return nil, err
@@ -37,22 +48,22 @@ func (f *Front) takeBody(c *gin.Context, work bool) (release func(), err error) 
 		return nil, tooLarge(limit)
 	}
 	b := &body{ReadCloser: r.Body, limit: limit, room: limit, release: func() {}}
-	if work {
+	if route.Work {
 		if err := b.admit(f.admission, r, encoding); err != nil {
 			return nil, err
 		}
 	}
 	if r.ContentLength != 0 && r.Body != nil {
-		f.guardBody(c, encoding, b)
+		f.guardBody(c, encoding, b, timeout)
 	}
 	return b.release, nil
 }
 
 // guardBody puts the bounds around the request's body.
-func (f *Front) guardBody(c *gin.Context, encoding string, b *body) {
+func (f *Front) guardBody(c *gin.Context, encoding string, b *body, timeout time.Duration) {
 	r := c.Request
 	b.ctx = r.Context()
-	b.pace = newPace(b.ctx, http.NewResponseController(c.Writer), f.cfg.BodyTimeout, f.cfg.MinBodyRate)
+	b.pace = newPace(b.ctx, http.NewResponseController(c.Writer), timeout, f.cfg.MinBodyRate)
 	b.source = connection{b}
 	if encoding != "" {
 		b.source = &decoder{encoding: encoding, source: connection{b}}

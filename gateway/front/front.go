@@ -35,9 +35,10 @@ type Front struct {
 	draining  atomic.Bool
 }
 
-// New makes a front that asks server while there is room, and serves further routes
+// New makes a front that asks server while there is room, gives requests that need
+// not be answered at once to background, which may be nil, and serves further routes
 // beside /v1/classify and /v2. It does not listen before Start.
-func New(cfg Config, server inference.GRPCInferenceServiceServer, room *admission.Admission, tel *telemetry.Telemetry, further ...web.Route) (*Front, error) {
+func New(cfg Config, server inference.GRPCInferenceServiceServer, room *admission.Admission, tel *telemetry.Telemetry, background rest.Background, further ...web.Route) (*Front, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func New(cfg Config, server inference.GRPCInferenceServiceServer, room *admissio
 	if f.metrics, err = newMetrics(tel.Registry); err != nil {
 		return nil, err
 	}
-	routes := append(rest.New(server).Routes(), classify.New(cfg.Classify, server).Routes()...)
+	routes := append(rest.New(server, background).Routes(), classify.New(cfg.Classify, server).Routes()...)
 	if f.engine, err = f.newEngine(append(routes, further...)); err != nil {
 		return nil, err
 	}

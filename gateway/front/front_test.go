@@ -220,7 +220,7 @@ func TestConfig(t *testing.T) {
 	} {
 		cfg := front.DefaultConfig()
 		spoil(&cfg)
-		if _, err := front.New(cfg, server(), room(t), telemetry.Discard()); err == nil || !strings.Contains(err.Error(), "--"+flag+" ") {
+		if _, err := front.New(cfg, server(), room(t), telemetry.Discard(), nil); err == nil || !strings.Contains(err.Error(), "--"+flag+" ") {
 			t.Errorf("%s: %v", flag, err)
 		}
 	}
@@ -228,14 +228,14 @@ func TestConfig(t *testing.T) {
 
 func TestNewFails(t *testing.T) {
 	tel := telemetry.Discard()
-	if _, err := front.New(front.DefaultConfig(), server(), room(t), tel); err != nil {
+	if _, err := front.New(front.DefaultConfig(), server(), room(t), tel, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := front.New(front.DefaultConfig(), server(), room(t), tel); err == nil {
+	if _, err := front.New(front.DefaultConfig(), server(), room(t), tel, nil); err == nil {
 		t.Error("the same registry twice is no error")
 	}
 	clash := web.Route{Method: http.MethodGet, Path: "/v2", Handle: func(*gin.Context) error { return nil }}
-	if _, err := front.New(front.DefaultConfig(), server(), room(t), telemetry.Discard(), clash); err == nil {
+	if _, err := front.New(front.DefaultConfig(), server(), room(t), telemetry.Discard(), nil, clash); err == nil {
 		t.Error("routes that clash are no error")
 	}
 }

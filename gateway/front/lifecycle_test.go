@@ -132,7 +132,7 @@ func TestStartFails(t *testing.T) {
 	s := fronttest.Start(t, server())
 	cfg := front.DefaultConfig()
 	cfg.Address = s.Address()
-	f, err := front.New(cfg, server(), room(t), telemetry.Discard())
+	f, err := front.New(cfg, server(), room(t), telemetry.Discard(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func TestPace(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f, err := front.New(front.DefaultConfig(), server(), room(t), telemetry.Discard(), lazy)
+				f, err := front.New(front.DefaultConfig(), server(), room(t), telemetry.Discard(), nil, lazy)
 				if err != nil {
 					t.Fatal(err)
 				}

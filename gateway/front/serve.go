@@ -35,17 +35,18 @@ func (f *Front) run(c *gin.Context, route web.Route) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel, err := f.withDeadline(ctx, c.Request.Header, route.Patient)
+	patient := route.Patient || route.Upload != nil
+	ctx, cancel, err := f.withDeadline(ctx, c.Request.Header, patient)
 	if err != nil {
 		return err
 	}
 	defer cancel()
 	c.Request = c.Request.WithContext(ctx)
-	if route.Patient {
+	if patient {
 		// The server's own write timeout knows nothing of patience.
 		_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Time{})
 	}
-	release, err := f.takeBody(c, route.Work)
+	release, err := f.takeBody(c, route)
 	if err != nil {
 		return err
 	}

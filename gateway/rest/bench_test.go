@@ -24,7 +24,7 @@ func benchmark(b *testing.B, body []byte, headers ...string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	f, err := front.New(front.DefaultConfig(), server(), room, telemetry.Discard())
+	f, err := front.New(front.DefaultConfig(), server(), room, telemetry.Discard(), nil)
 	if err != nil {
 		b.Fatal(err)
 	}

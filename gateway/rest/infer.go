@@ -23,13 +23,16 @@ func (a *API) infer(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	req.message.ModelName, req.message.ModelVersion = model, version
+	if a.background != nil && prefersAsync(c.Request.Header.Values(preferHeader)) {
+		return a.later(c, req)
+	}
 	ctx := c.Request.Context()
 	if req.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, req.timeout)
 		defer cancel()
 	}
-	req.message.ModelName, req.message.ModelVersion = model, version
 	resp, err := a.server.ModelInfer(ctx, req.message)
 	if err != nil {
 		return web.Failure(err)

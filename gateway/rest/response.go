@@ -103,6 +103,18 @@ func withContentType(params oip.Parameters) oip.Parameters {
 	return with
 }
 
+// AppendTensor appends an output of a response in JSON form; BYTES that are not
+// UTF-8 are in base64. Invalid and Internal say what JSON can't hold.
+func AppendTensor(dst []byte, out *inference.ModelInferResponse_InferOutputTensor, data []byte) ([]byte, error) {
+	length := len(dst)
+	a := &answer{}
+	whole, err := a.output(dst, out, data, form{})
+	if err != nil && out.GetDatatype() == oip.Bytes {
+		whole, err = a.output(dst[:length], out, data, form{base64: true})
+	}
+	return whole, err
+}
+
 // write sends the answer.
 func (a *answer) write(c *gin.Context) error {
 	defer func() {

@@ -13,12 +13,13 @@ import (
 
 // API is the routes under /v2. Safe for concurrent use.
 type API struct {
-	server inference.GRPCInferenceServiceServer
+	server     inference.GRPCInferenceServiceServer
+	background Background
 }
 
-// New makes the routes that ask server.
-func New(server inference.GRPCInferenceServiceServer) *API {
-	return &API{server: server}
+// New makes the routes that ask server. Background may be nil.
+func New(server inference.GRPCInferenceServiceServer, background Background) *API {
+	return &API{server: server, background: background}
 }
 
 // Routes lists all routes under /v2.

@@ -25,7 +25,18 @@ type Route struct {
 	// Patient marks a route that may take longer than the front's request
 	// timeout; only a deadline that the caller asked for counts.
 	Patient bool
-	Handle  Handle
+	// Upload, when set, bounds the body of the route instead of what the front's
+	// settings say. Its handler reads the body as it comes, and itself sees to the
+	// memory that this takes. The route is Patient too.
+	Upload *Upload
+	Handle Handle
+}
+
+// Upload is how large a body may be, also after it was decompressed, and how long
+// it may take to come. How fast it must come at the least is as for all others.
+type Upload struct {
+	MaxBytes int64
+	Timeout  time.Duration
 }
 
 // Milliseconds is a duration as answers and logs show it.

@@ -1013,9 +1013,11 @@ type StepTime struct {
 	Model   string                 `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	Version string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
 	// From when the task was published until it was taken.
-	WaitedUs      int64 `protobuf:"varint,3,opt,name=waited_us,json=waitedUs,proto3" json:"waited_us,omitempty"`
-	QueueUs       int64 `protobuf:"varint,4,opt,name=queue_us,json=queueUs,proto3" json:"queue_us,omitempty"`
-	ComputeUs     int64 `protobuf:"varint,5,opt,name=compute_us,json=computeUs,proto3" json:"compute_us,omitempty"`
+	WaitedUs  int64 `protobuf:"varint,3,opt,name=waited_us,json=waitedUs,proto3" json:"waited_us,omitempty"`
+	QueueUs   int64 `protobuf:"varint,4,opt,name=queue_us,json=queueUs,proto3" json:"queue_us,omitempty"`
+	ComputeUs int64 `protobuf:"varint,5,opt,name=compute_us,json=computeUs,proto3" json:"compute_us,omitempty"`
+	// The step of the plan, counted from 0.
+	Step          uint32 `protobuf:"varint,6,opt,name=step,proto3" json:"step,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1085,6 +1087,93 @@ func (x *StepTime) GetComputeUs() int64 {
 	return 0
 }
 
+func (x *StepTime) GetStep() uint32 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+// Note is what became of the deliveries of one message of a task.
+type Note struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Which message: the attempt that it belongs to, and its sequence in its stream.
+	Attempt  uint32 `protobuf:"varint,1,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	Sequence uint64 `protobuf:"varint,2,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// Deliveries that were given back for trouble that may pass: they don't count.
+	Excused uint32 `protobuf:"varint,3,opt,name=excused,proto3" json:"excused,omitempty"`
+	// Deliveries that ended with a failure, and the last of these.
+	Failed        uint32 `protobuf:"varint,4,opt,name=failed,proto3" json:"failed,omitempty"`
+	Error         *Error `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Note) Reset() {
+	*x = Note{}
+	mi := &file_jobs_jobs_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Note) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Note) ProtoMessage() {}
+
+func (x *Note) ProtoReflect() protoreflect.Message {
+	mi := &file_jobs_jobs_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Note.ProtoReflect.Descriptor instead.
+func (*Note) Descriptor() ([]byte, []int) {
+	return file_jobs_jobs_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Note) GetAttempt() uint32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+func (x *Note) GetSequence() uint64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *Note) GetExcused() uint32 {
+	if x != nil {
+		return x.Excused
+	}
+	return 0
+}
+
+func (x *Note) GetFailed() uint32 {
+	if x != nil {
+		return x.Failed
+	}
+	return 0
+}
+
+func (x *Note) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
 // Verdict is what became of an item, written once.
 type Verdict struct {
 	state    protoimpl.MessageState        `protogen:"open.v1"`
@@ -1112,7 +1201,7 @@ type Verdict struct {
 
 func (x *Verdict) Reset() {
 	*x = Verdict{}
-	mi := &file_jobs_jobs_proto_msgTypes[9]
+	mi := &file_jobs_jobs_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1124,7 +1213,7 @@ func (x *Verdict) String() string {
 func (*Verdict) ProtoMessage() {}
 
 func (x *Verdict) ProtoReflect() protoreflect.Message {
-	mi := &file_jobs_jobs_proto_msgTypes[9]
+	mi := &file_jobs_jobs_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1137,7 +1226,7 @@ func (x *Verdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verdict.ProtoReflect.Descriptor instead.
 func (*Verdict) Descriptor() ([]byte, []int) {
-	return file_jobs_jobs_proto_rawDescGZIP(), []int{9}
+	return file_jobs_jobs_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Verdict) GetJob() string {
@@ -1323,14 +1412,21 @@ const file_jobs_jobs_proto_rawDesc = "" +
 	"\n" +
 	"BlobsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12,\n" +
-	"\x05value\x18\x02 \x01(\v2\x16.triptych.jobs.v1.BlobR\x05value:\x028\x01\"\x91\x01\n" +
+	"\x05value\x18\x02 \x01(\v2\x16.triptych.jobs.v1.BlobR\x05value:\x028\x01\"\xa5\x01\n" +
 	"\bStepTime\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x1b\n" +
 	"\twaited_us\x18\x03 \x01(\x03R\bwaitedUs\x12\x19\n" +
 	"\bqueue_us\x18\x04 \x01(\x03R\aqueueUs\x12\x1d\n" +
 	"\n" +
-	"compute_us\x18\x05 \x01(\x03R\tcomputeUs\"\xea\x03\n" +
+	"compute_us\x18\x05 \x01(\x03R\tcomputeUs\x12\x12\n" +
+	"\x04step\x18\x06 \x01(\rR\x04step\"\x9d\x01\n" +
+	"\x04Note\x12\x18\n" +
+	"\aattempt\x18\x01 \x01(\rR\aattempt\x12\x1a\n" +
+	"\bsequence\x18\x02 \x01(\x04R\bsequence\x12\x18\n" +
+	"\aexcused\x18\x03 \x01(\rR\aexcused\x12\x16\n" +
+	"\x06failed\x18\x04 \x01(\rR\x06failed\x12-\n" +
+	"\x05error\x18\x05 \x01(\v2\x17.triptych.jobs.v1.ErrorR\x05error\"\xea\x03\n" +
 	"\aVerdict\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x12\n" +
 	"\x04item\x18\x02 \x01(\rR\x04item\x123\n" +
@@ -1377,7 +1473,7 @@ func file_jobs_jobs_proto_rawDescGZIP() []byte {
 }
 
 var file_jobs_jobs_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_jobs_jobs_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_jobs_jobs_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_jobs_jobs_proto_goTypes = []any{
 	(State)(0),                           // 0: triptych.jobs.v1.State
 	(Outcome)(0),                         // 1: triptych.jobs.v1.Outcome
@@ -1390,38 +1486,40 @@ var file_jobs_jobs_proto_goTypes = []any{
 	(*Error)(nil),                        // 8: triptych.jobs.v1.Error
 	(*Task)(nil),                         // 9: triptych.jobs.v1.Task
 	(*StepTime)(nil),                     // 10: triptych.jobs.v1.StepTime
-	(*Verdict)(nil),                      // 11: triptych.jobs.v1.Verdict
-	nil,                                  // 12: triptych.jobs.v1.Job.ParametersEntry
-	nil,                                  // 13: triptych.jobs.v1.Task.BlobsEntry
-	(*inference.ModelInferRequest)(nil),  // 14: inference.ModelInferRequest
-	(*inference.ModelInferResponse)(nil), // 15: inference.ModelInferResponse
-	(*inference.InferParameter)(nil),     // 16: inference.InferParameter
+	(*Note)(nil),                         // 11: triptych.jobs.v1.Note
+	(*Verdict)(nil),                      // 12: triptych.jobs.v1.Verdict
+	nil,                                  // 13: triptych.jobs.v1.Job.ParametersEntry
+	nil,                                  // 14: triptych.jobs.v1.Task.BlobsEntry
+	(*inference.ModelInferRequest)(nil),  // 15: inference.ModelInferRequest
+	(*inference.ModelInferResponse)(nil), // 16: inference.ModelInferResponse
+	(*inference.InferParameter)(nil),     // 17: inference.InferParameter
 }
 var file_jobs_jobs_proto_depIdxs = []int32{
 	0,  // 0: triptych.jobs.v1.Job.state:type_name -> triptych.jobs.v1.State
-	12, // 1: triptych.jobs.v1.Job.parameters:type_name -> triptych.jobs.v1.Job.ParametersEntry
+	13, // 1: triptych.jobs.v1.Job.parameters:type_name -> triptych.jobs.v1.Job.ParametersEntry
 	4,  // 2: triptych.jobs.v1.Job.counts:type_name -> triptych.jobs.v1.Counts
 	5,  // 3: triptych.jobs.v1.Job.callback:type_name -> triptych.jobs.v1.Callback
 	7,  // 4: triptych.jobs.v1.Page.items:type_name -> triptych.jobs.v1.Item
 	2,  // 5: triptych.jobs.v1.Item.blob:type_name -> triptych.jobs.v1.Blob
-	14, // 6: triptych.jobs.v1.Item.request:type_name -> inference.ModelInferRequest
+	15, // 6: triptych.jobs.v1.Item.request:type_name -> inference.ModelInferRequest
 	2,  // 7: triptych.jobs.v1.Item.request_blob:type_name -> triptych.jobs.v1.Blob
 	8,  // 8: triptych.jobs.v1.Item.error:type_name -> triptych.jobs.v1.Error
-	14, // 9: triptych.jobs.v1.Task.pool:type_name -> inference.ModelInferRequest
-	13, // 10: triptych.jobs.v1.Task.blobs:type_name -> triptych.jobs.v1.Task.BlobsEntry
+	15, // 9: triptych.jobs.v1.Task.pool:type_name -> inference.ModelInferRequest
+	14, // 10: triptych.jobs.v1.Task.blobs:type_name -> triptych.jobs.v1.Task.BlobsEntry
 	10, // 11: triptych.jobs.v1.Task.times:type_name -> triptych.jobs.v1.StepTime
-	1,  // 12: triptych.jobs.v1.Verdict.outcome:type_name -> triptych.jobs.v1.Outcome
-	15, // 13: triptych.jobs.v1.Verdict.response:type_name -> inference.ModelInferResponse
-	2,  // 14: triptych.jobs.v1.Verdict.response_blob:type_name -> triptych.jobs.v1.Blob
-	8,  // 15: triptych.jobs.v1.Verdict.error:type_name -> triptych.jobs.v1.Error
-	10, // 16: triptych.jobs.v1.Verdict.times:type_name -> triptych.jobs.v1.StepTime
-	16, // 17: triptych.jobs.v1.Job.ParametersEntry.value:type_name -> inference.InferParameter
-	2,  // 18: triptych.jobs.v1.Task.BlobsEntry.value:type_name -> triptych.jobs.v1.Blob
-	19, // [19:19] is the sub-list for method output_type
-	19, // [19:19] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	8,  // 12: triptych.jobs.v1.Note.error:type_name -> triptych.jobs.v1.Error
+	1,  // 13: triptych.jobs.v1.Verdict.outcome:type_name -> triptych.jobs.v1.Outcome
+	16, // 14: triptych.jobs.v1.Verdict.response:type_name -> inference.ModelInferResponse
+	2,  // 15: triptych.jobs.v1.Verdict.response_blob:type_name -> triptych.jobs.v1.Blob
+	8,  // 16: triptych.jobs.v1.Verdict.error:type_name -> triptych.jobs.v1.Error
+	10, // 17: triptych.jobs.v1.Verdict.times:type_name -> triptych.jobs.v1.StepTime
+	17, // 18: triptych.jobs.v1.Job.ParametersEntry.value:type_name -> inference.InferParameter
+	2,  // 19: triptych.jobs.v1.Task.BlobsEntry.value:type_name -> triptych.jobs.v1.Blob
+	20, // [20:20] is the sub-list for method output_type
+	20, // [20:20] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_jobs_jobs_proto_init() }
@@ -1442,7 +1540,7 @@ func file_jobs_jobs_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_jobs_jobs_proto_rawDesc), len(file_jobs_jobs_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   12,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

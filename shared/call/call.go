@@ -21,6 +21,9 @@ type Info struct {
 	RequestID string
 	// Priority is Triton's: 1 is the most urgent, 0 the model's default.
 	Priority uint64
+	// Bulk is set for the work of jobs, for which nobody waits. It is not told to
+	// other processes.
+	Bulk bool
 }
 
 type key struct{}

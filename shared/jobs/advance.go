@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"strconv"
 
@@ -26,7 +27,7 @@ func (s *Store) Begin(ctx context.Context, t *Task) error {
 
 // at is the task of another step of the same item.
 func (t *Task) at(step int, pool pipeline.Pool) *Task {
-	return &Task{Plan: t.Plan, Deadline: t.Deadline, Task: &pb.Task{
+	return &Task{Plan: t.Plan, Deadline: t.Deadline, Root: t.Root, From: t.From, Task: &pb.Task{
 		Job: t.GetJob(), Item: t.GetItem(), Step: uint32(step), Plan: t.GetPlan(), Fence: t.GetFence(), Attempt: t.GetAttempt(), Times: t.GetTimes(),
 		Pool: poolOf(t.Plan, step, pool, t.GetPool()),
 	}}
@@ -59,13 +60,31 @@ func (s *Store) pass(ctx context.Context, t *Task, next int, pool pipeline.Pool)
 		if joined == nil || err != nil {
 			return err
 		}
-		pool = t.Plan.NewPool(joined.GetPool())
-		t = joined
+		if err := s.follow(ctx, joined, next, t.Plan.NewPool(joined.GetPool())); err != nil {
+			return err
+		}
+		return s.forget(ctx, joined, after)
 	}
+	return s.follow(ctx, t, next, pool)
+}
+
+// follow stores what comes next, a step's task or the verdict.
+func (s *Store) follow(ctx context.Context, t *Task, next int, pool pipeline.Pool) error {
 	if next == t.Plan.End() {
 		return s.succeed(ctx, t, pool)
 	}
 	return s.Enqueue(ctx, t.at(next, pool))
+}
+
+// forget drops the parts of a join that has been passed on. Who is as late as to
+// find some of them gone takes the join for open, and leaves it: it has been passed
+// on.
+func (s *Store) forget(ctx context.Context, joined *Task, after []int) error {
+	var failed error
+	for _, from := range after {
+		failed = errors.Join(failed, s.purge(ctx, stream.Notes, stream.JoinSubject(joined.GetJob(), joined.GetItem(), joined.GetAttempt(), joined.GetStep(), uint32(from))))
+	}
+	return errors.Join(failed, s.Done(ctx, joined))
 }
 
 // join stores one part of what a step waits for and gives the whole when all parts
@@ -82,7 +101,7 @@ func (s *Store) join(ctx context.Context, part *Task, after []int, from uint32) 
 	if _, err := s.publish(ctx, subject(from), nil, part.Task); err != nil {
 		return nil, failure.Prefix("the join before step "+step, err)
 	}
-	whole := &Task{Plan: part.Plan, Deadline: part.Deadline}
+	whole := &Task{Plan: part.Plan, Deadline: part.Deadline, Root: part.Root, From: part.From}
 	pool := pipeline.Pool{}
 	for _, source := range after {
 		stored := &pb.Task{}
@@ -93,9 +112,14 @@ func (s *Store) join(ctx context.Context, part *Task, after []int, from uint32) 
 			return nil, err
 		}
 		one := &Task{Task: stored, Plan: part.Plan, Deadline: part.Deadline}
-		if err := s.fetch(ctx, one); err != nil {
+		err := s.fetch(ctx, one)
+		if errors.Is(err, ErrLost) {
+			return nil, nil // somebody else has passed the join on
+		}
+		if err != nil {
 			return nil, err
 		}
+		whole.used = append(whole.used, one.used...)
 		maps.Copy(pool, part.Plan.NewPool(stored.GetPool()))
 		times := stored.GetTimes()
 		if whole.Task == nil {
@@ -115,7 +139,7 @@ func fresh(known, times []*pb.StepTime) []*pb.StepTime {
 	for _, t := range times {
 		seen := false
 		for _, k := range known {
-			seen = seen || k.GetModel() == t.GetModel() && k.GetVersion() == t.GetVersion()
+			seen = seen || k.GetStep() == t.GetStep()
 		}
 		if !seen {
 			list = append(list, t)

@@ -21,23 +21,33 @@ func (s *Store) Bury(ctx context.Context, v *pb.Verdict, fence uint64) error {
 	if err != nil {
 		return err
 	}
-	if !won {
-		return s.RepairDead(ctx, v.GetJob(), v.GetItem())
+	if won {
+		if err := s.putDead(ctx, v); err != nil {
+			return err
+		}
 	}
-	return s.putDead(ctx, v)
+	// Whoever put the item back meanwhile has found no letter yet.
+	return s.RepairDead(ctx, v.GetJob(), v.GetItem())
 }
 
 // RepairDead makes the dead letters agree with an item's verdict: there is one if
 // the verdict is dead, and none otherwise.
 func (s *Store) RepairDead(ctx context.Context, job string, item uint32) error {
-	v, _, err := s.Verdict(ctx, job, item)
-	if err != nil {
+	subject := stream.DeadSubject(job, strconv.FormatUint(uint64(item), 10))
+	letter, err := s.last(ctx, stream.Dead, subject, &pb.Verdict{})
+	if err != nil && failure.KindOf(err) != failure.NotFound {
 		return err
 	}
-	if v.GetOutcome() != pb.Outcome_OUTCOME_DEAD {
-		return s.purge(ctx, stream.Dead, stream.DeadSubject(job, strconv.FormatUint(uint64(item), 10)))
+	v, _, err := s.Verdict(ctx, job, item)
+	switch {
+	case err != nil:
+		return err
+	case v.GetOutcome() != pb.Outcome_OUTCOME_DEAD && letter != nil:
+		return s.delete(ctx, stream.Dead, letter.Sequence)
+	case v.GetOutcome() == pb.Outcome_OUTCOME_DEAD && letter == nil:
+		return s.putDead(ctx, v)
 	}
-	return s.putDead(ctx, v)
+	return nil
 }
 
 func (s *Store) putDead(ctx context.Context, v *pb.Verdict) error {

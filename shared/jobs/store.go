@@ -6,6 +6,8 @@ package jobs
 
 import (
 	"context"
+	"errors"
+	"sync"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -17,8 +19,9 @@ import (
 
 // Store is the jobs in one NATS system. Safe for concurrent use.
 type Store struct {
-	conn  *stream.Connection
-	plans *plans
+	conn    *stream.Connection
+	plans   *plans
+	streams sync.Map // of jetstream.Stream, by name: to look one up costs a request
 }
 
 // New makes a store over a connection.
@@ -40,13 +43,33 @@ func (s *Store) publish(ctx context.Context, subject string, h nats.Header, body
 	return ack, nil
 }
 
+// stream is one of the streams of all jobs. That it is not there is not to be
+// taken for a message that is not there.
+func (s *Store) stream(ctx context.Context, name string) (jetstream.Stream, error) {
+	if known, ok := s.streams.Load(name); ok {
+		if st, ok := known.(jetstream.Stream); ok {
+			return st, nil
+		}
+	}
+	st, err := s.conn.JetStream().Stream(ctx, name)
+	if err != nil {
+		return nil, failure.Wrap(err, failure.Unavailable, "the job store has no stream %s", name)
+	}
+	s.streams.Store(name, st)
+	return st, nil
+}
+
 // last reads the last message of a subject into body. NotFound when there is none.
 func (s *Store) last(ctx context.Context, in, subject string, body proto.Message) (*jetstream.RawStreamMsg, error) {
-	from, err := s.conn.JetStream().Stream(ctx, in)
+	from, err := s.stream(ctx, in)
 	if err != nil {
-		return nil, stream.Failure(err)
+		return nil, err
 	}
 	msg, err := from.GetLastMsgForSubject(ctx, subject)
+	if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+		s.streams.Delete(in) // it may have been made anew
+		return nil, away(err)
+	}
 	if err != nil {
 		return nil, stream.Failure(err)
 	}
@@ -56,11 +79,33 @@ func (s *Store) last(ctx context.Context, in, subject string, body proto.Message
 	return msg, nil
 }
 
+// away is the failure of a read for which no message was found nor missed.
+func away(err error) error {
+	err = stream.Failure(err)
+	if failure.KindOf(err) == failure.NotFound {
+		return failure.Wrap(err, failure.Unavailable, "the job store does not answer")
+	}
+	return err
+}
+
 // purge deletes all messages of a stream that a subject matches.
 func (s *Store) purge(ctx context.Context, in, subject string) error {
-	from, err := s.conn.JetStream().Stream(ctx, in)
+	from, err := s.stream(ctx, in)
 	if err != nil {
-		return stream.Failure(err)
+		return err
 	}
 	return stream.Failure(from.Purge(ctx, jetstream.WithPurgeSubject(subject)))
+}
+
+// delete deletes one message. One that is gone already is no failure.
+func (s *Store) delete(ctx context.Context, in string, sequence uint64) error {
+	from, err := s.stream(ctx, in)
+	if err != nil {
+		return err
+	}
+	err = stream.Failure(from.DeleteMsg(ctx, sequence))
+	if failure.KindOf(err) == failure.NotFound {
+		return nil
+	}
+	return err
 }

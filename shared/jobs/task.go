@@ -2,11 +2,14 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/proto"
 
 	"triptych/proto/inference"
@@ -25,6 +28,15 @@ type Task struct {
 	Plan *pipeline.Plan
 	// Deadline is when the item must be done.
 	Deadline time.Time
+	// Root is the span of the item, below which all its steps are; From is the span
+	// that published the task. Either may be invalid.
+	Root, From trace.SpanContext
+	// Failed is how many runs of the step failed or never ended.
+	Failed uint32
+
+	// used are the blobs of the task that lie between two steps: nobody needs them
+	// when the task is done.
+	used []*pb.Blob
 }
 
 // Model is the model that the task's step calls.
@@ -34,6 +46,7 @@ func (t *Task) Model() string { return t.Plan.Steps()[t.GetStep()].Model }
 func (s *Store) ReadTask(ctx context.Context, h nats.Header, data []byte) (context.Context, *Task, error) {
 	t := &Task{Task: &pb.Task{}}
 	ctx, t.Deadline = stream.Extract(ctx, h)
+	t.Root, t.From = trace.SpanContextFromContext(ctx), publisher(h)
 	if err := proto.Unmarshal(data, t.Task); err != nil {
 		return ctx, nil, failure.Wrap(err, failure.Internal, "a task can't be read")
 	}
@@ -44,11 +57,19 @@ func (s *Store) ReadTask(ctx context.Context, h nats.Header, data []byte) (conte
 	if int(t.GetStep()) >= t.Plan.End() {
 		return ctx, nil, failure.New(failure.Internal, "a task names step %d of a plan of %d", t.GetStep(), t.Plan.End())
 	}
+	if len(t.GetPool().GetInputs()) != len(t.GetPool().GetRawInputContents()) {
+		return ctx, nil, failure.New(failure.Internal, "a task has %d tensors and the bytes of %d", len(t.GetPool().GetInputs()), len(t.GetPool().GetRawInputContents()))
+	}
 	return ctx, t, nil
 }
 
+// ErrLost means that tensors between two steps are gone, and with them this run of
+// the item: it has to be started again.
+var ErrLost = errors.New("the tensors between two steps are gone")
+
 // Request is the request of the task's step. Tensors that lie in the object store
-// are fetched; NotFound means that one is gone, and with it this run of the item.
+// are fetched. ErrLost says that the run is lost; NotFound that what the caller
+// uploaded is gone.
 func (s *Store) Request(ctx context.Context, t *Task) (*inference.ModelInferRequest, error) {
 	if err := s.fetch(ctx, t); err != nil {
 		return nil, err
@@ -65,12 +86,51 @@ func (s *Store) fetch(ctx context.Context, t *Task) error {
 		}
 		data, err := s.conn.GetBlob(ctx, blob, 0)
 		if err != nil {
-			return err
+			return gone(blob, err)
 		}
 		t.Pool.RawInputContents[i] = data
+		if blob.GetBucket() == stream.Tensors {
+			t.used = append(t.used, blob)
+		}
 	}
 	t.Blobs = nil
 	return nil
+}
+
+// gone says what it means that a blob can't be had.
+func gone(blob *pb.Blob, err error) error {
+	kind := failure.KindOf(err)
+	if kind != failure.NotFound && kind != failure.Conflict {
+		return err
+	}
+	switch blob.GetBucket() {
+	case stream.Tensors:
+		return failure.Wrap(errors.Join(ErrLost, err), failure.Unavailable, "the tensors between two steps are gone")
+	case stream.Blobs:
+		return failure.Wrap(err, failure.Internal, "the input of the item is gone")
+	default:
+		return err
+	}
+}
+
+// Done forgets what only the task needed, once what follows from it is stored.
+func (s *Store) Done(ctx context.Context, t *Task) error {
+	var failed error
+	for _, blob := range t.used {
+		failed = errors.Join(failed, s.dropTensor(ctx, blob.GetKey()))
+	}
+	return failed
+}
+
+func (s *Store) dropTensor(ctx context.Context, key string) error {
+	store, err := s.conn.JetStream().ObjectStore(ctx, stream.Tensors)
+	if err == nil {
+		err = store.Delete(ctx, key)
+	}
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil
+	}
+	return stream.Failure(err)
 }
 
 // headerRoom is left for headers in a message: they count as payload.
@@ -85,8 +145,7 @@ func (s *Store) Enqueue(ctx context.Context, t *Task) error {
 	}
 	level := stream.Level(call.Of(ctx).Priority)
 	subject := stream.StepSubject(t.Model(), level, t.GetJob(), t.GetItem(), t.GetStep())
-	h := nats.Header{}
-	stream.Inject(ctx, h, t.Deadline)
+	h := t.headers(ctx)
 	id := fmt.Sprintf("%s:%d:%d:%d", t.GetJob(), t.GetItem(), t.GetStep(), t.GetAttempt())
 	send := func() error {
 		_, err := s.publish(ctx, subject, h, t.Task, jetstream.WithMsgID(id), jetstream.WithExpectStream(stream.StepStream(t.Model())))
@@ -119,7 +178,9 @@ func (s *Store) fit(ctx context.Context, t *Task) error {
 			return failure.New(failure.TooLarge, "a task of %d bytes does not fit into a message of NATS, of %d", proto.Size(t.Task), most)
 		}
 		name := t.GetPool().GetInputs()[largest].GetName()
-		key := fmt.Sprintf("%s/%d/%d/%d/%s", t.GetJob(), t.GetItem(), t.GetAttempt(), t.GetStep(), name)
+		// A step that is run twice gives the same but for its last bits: neither may
+		// write over the other's.
+		key := fmt.Sprintf("%s/%d/%d/%d/%s/%s", t.GetJob(), t.GetItem(), t.GetAttempt(), t.GetStep(), name, nuid.Next())
 		blob, err := s.conn.PutBlob(ctx, stream.Tensors, key, t.Pool.RawInputContents[largest])
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/proto"
 
@@ -35,7 +37,7 @@ func OutcomeNamed(name string) pb.Outcome {
 // Verdict completes a verdict with what is known of the task's item.
 func (t *Task) Verdict(ctx context.Context, v *pb.Verdict) *pb.Verdict {
 	v.Job, v.Item, v.Times, v.Started = t.GetJob(), t.GetItem(), t.GetTimes(), t.GetAttempt()
-	v.RequestId = call.Of(ctx).RequestID
+	v.RequestId, v.Attempts = call.Of(ctx).RequestID, max(v.GetAttempts(), t.Failed)
 	if sc := trace.SpanContextFromContext(ctx); sc.HasTraceID() {
 		v.TraceId = sc.TraceID().String()
 	}
@@ -48,16 +50,39 @@ func (t *Task) Verdict(ctx context.Context, v *pb.Verdict) *pb.Verdict {
 // error means that nothing is known of whether it is written: try again.
 func (s *Store) Decide(ctx context.Context, v *pb.Verdict, fence uint64) (won bool, err error) {
 	v.AtMs = time.Now().UnixMilli()
+	response := v.GetResponse()
 	if err := s.fitVerdict(ctx, v); err != nil {
 		return false, err
 	}
 	h := nats.Header{stream.OutcomeHeader: {OutcomeName(v.GetOutcome())}}
 	subject := stream.VerdictSubject(v.GetJob(), strconv.FormatUint(uint64(v.GetItem()), 10))
 	_, err = s.publish(ctx, subject, h, v, jetstream.WithExpectLastSequencePerSubject(fence), jetstream.WithExpectStream(stream.Verdicts))
-	if failure.KindOf(err) == failure.Conflict {
-		return false, nil
+	switch {
+	case failure.KindOf(err) == failure.Conflict && err != nil:
+		return s.lose(ctx, v)
+	case failure.KindOf(err) == failure.Busy && v.GetResponseBlob() != nil && response != nil:
+		// Nothing was written, and whoever tries again writes the answer anew.
+		dropped := s.conn.DropBlob(ctx, v.GetResponseBlob().GetKey())
+		v.Response, v.ResponseBlob = response, nil
+		return false, errors.Join(err, dropped)
 	}
 	return err == nil, err
+}
+
+// lose tells whose the verdict is that is there already: that of an earlier try to
+// write this one, or another's, beside which this one's answer is of no use.
+func (s *Store) lose(ctx context.Context, v *pb.Verdict) (own bool, err error) {
+	if v.GetResponseBlob() == nil {
+		return false, nil
+	}
+	there, _, err := s.Verdict(ctx, v.GetJob(), v.GetItem())
+	if err != nil && failure.KindOf(err) != failure.NotFound {
+		return false, err
+	}
+	if there.GetResponseBlob().GetKey() == v.GetResponseBlob().GetKey() {
+		return true, nil
+	}
+	return false, s.conn.DropBlob(ctx, v.GetResponseBlob().GetKey())
 }
 
 // fitVerdict moves a response that is too large for a message into the object
@@ -70,9 +95,9 @@ func (s *Store) fitVerdict(ctx context.Context, v *pb.Verdict) error {
 	if err != nil {
 		return failure.Wrap(err, failure.Internal, "an answer can't be written")
 	}
-	// The start is in the key: of two runs of one item, the one whose verdict does
-	// not count must not change the other's answer.
-	key := fmt.Sprintf("%s/answer/%d/%d", v.GetJob(), v.GetItem(), v.GetStarted())
+	// Of two runs of one item, the one whose verdict does not count must not change
+	// the other's answer: no two have the same key.
+	key := fmt.Sprintf("%s/answer/%d/%d/%s", v.GetJob(), v.GetItem(), v.GetStarted(), nuid.Next())
 	if v.ResponseBlob, err = s.conn.PutBlob(ctx, stream.Blobs, key, data); err != nil {
 		return err
 	}
@@ -89,4 +114,24 @@ func (s *Store) Verdict(ctx context.Context, job string, item uint32) (*pb.Verdi
 		return nil, 0, err
 	}
 	return v, msg.Sequence, nil
+}
+
+// Decided tells whether an item needs no run any longer whose verdict would replace
+// the message of sequence fence: it has a verdict, or was put back since.
+func (s *Store) Decided(ctx context.Context, job string, item uint32, fence uint64) (*pb.Verdict, error) {
+	v, sequence, err := s.Verdict(ctx, job, item)
+	if failure.KindOf(err) == failure.NotFound || err == nil && sequence <= fence {
+		return nil, nil
+	}
+	return v, err
+}
+
+// Fence is what the verdict of an item must replace now, for who knows nothing else
+// of it. Decided is true when it has a verdict.
+func (s *Store) Fence(ctx context.Context, job string, item uint32) (fence uint64, decided bool, err error) {
+	v, sequence, err := s.Verdict(ctx, job, item)
+	if failure.KindOf(err) == failure.NotFound {
+		return 0, false, nil
+	}
+	return sequence, err == nil && v.GetOutcome() != pb.Outcome_OUTCOME_REQUEUED, err
 }

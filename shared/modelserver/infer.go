@@ -19,6 +19,7 @@ import (
 // shared with other callers' answers: they must not be written.
 func (s *Service) ModelInfer(ctx context.Context, req *inference.ModelInferRequest) (*inference.ModelInferResponse, error) {
 	start := time.Now()
+	defer s.waited.begin(ctx)()
 	v, err := s.registry.acquire(req.GetModelName(), req.GetModelVersion(), (*version).status)
 	if err != nil {
 		s.registry.metrics.observeUnserved(err, time.Since(start))

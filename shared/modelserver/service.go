@@ -25,6 +25,7 @@ type Service struct {
 	registry *Registry
 	// control allows loading and unloading by request.
 	control bool
+	waited  waited
 }
 
 var _ inference.GRPCInferenceServiceServer = (*Service)(nil)

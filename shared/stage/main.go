@@ -108,6 +108,7 @@ func MainWithBackends(p Process, name, summary string, own config.Section, backe
 
 // NewWithBackends makes a stage that serves the models of the backends.
 func NewWithBackends(ctx context.Context, name string, cfg Config, logs io.Writer, backends Backends) (*Stage, error) {
+	cfg.Stream.Follow = true // the gateway says what limits the streams have
 	s, err := New(ctx, name, cfg, logs)
 	if err != nil {
 		return nil, err

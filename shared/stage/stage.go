@@ -37,7 +37,8 @@ type Stage struct {
 	extra  []app.Part
 	live   []func() error
 	ready  []func() error
-	closes []io.Closer // backends with something of their own to give back
+	door   *worker.Door // nil when there are no jobs
+	closes []io.Closer  // backends with something of their own to give back
 }
 
 // New makes a stage without models. Logs go to logs.
@@ -88,6 +89,14 @@ func (s *Stage) Serve(backends ...modelserver.Backend) error {
 	s.Registry.LimitResponseCache(s.config.ResponseCacheBytes)
 	info := modelserver.Info{Name: "triptych-" + s.name, Version: telemetry.Version()}
 	s.Service = modelserver.NewService(info, s.Registry, s.config.Control.Mode == controlExplicit)
+	if s.Jobs == nil {
+		return nil
+	}
+	s.door, err = worker.New(s.config.Worker, s.Jobs, serving{s}, s.Telemetry)
+	if err != nil {
+		return err
+	}
+	s.Require(s.door.Ready)
 	return nil
 }
 
@@ -168,8 +177,8 @@ func (s *Stage) Run(ctx context.Context, server inference.GRPCInferenceServiceSe
 		parts = append(parts, s.Jobs.Connection().Part())
 	}
 	parts = append(parts, s.extra...)
-	if s.Jobs != nil {
-		parts = append(parts, worker.New(s.config.Worker, s.Jobs, serving{s}, s.Telemetry).Part())
+	if s.door != nil {
+		parts = append(parts, s.door.Part())
 	}
 	return s.app.Run(ctx, func() {
 		s.Telemetry.Logger.Info("serving", "grpc", s.GRPCAddress(), "admin", s.AdminAddress())
@@ -189,23 +198,4 @@ func (s *Stage) flush(ctx context.Context) error {
 		s.Telemetry.Logger.Warn("the last traces were not sent", "error", err)
 	}
 	return nil
-}
-
-// serving is the stage's models as the door of jobs sees them.
-type serving struct{ *Stage }
-
-// Serving implements worker.Models.
-func (s serving) Serving() []string {
-	var names []string
-	for _, m := range s.Registry.Index(true) {
-		if len(names) == 0 || names[len(names)-1] != m.GetName() {
-			names = append(names, m.GetName())
-		}
-	}
-	return names
-}
-
-// ModelInfer implements worker.Models.
-func (s serving) ModelInfer(ctx context.Context, req *inference.ModelInferRequest) (*inference.ModelInferResponse, error) {
-	return s.Service.ModelInfer(ctx, req)
 }

@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -20,7 +22,11 @@ type Config struct {
 	// InProcess is a server in this process, to be used instead of URL. No flag
 	// sets it.
 	InProcess nats.InProcessConnProvider
-	Limits    Limits
+	// Follow leaves the limits of what is there as they are, and makes only what is
+	// missing: one service, the gateway, applies its limits, for two with different
+	// ones would undo each other's. No flag sets it.
+	Follow bool
+	Limits Limits
 }
 
 // Limits bound what JetStream keeps. Whoever makes streams applies them.
@@ -35,6 +41,11 @@ type Limits struct {
 	VerdictBytes int64
 	// DeadBytes bounds the dead letters.
 	DeadBytes int64
+	// RecordBytes bounds the records of jobs.
+	RecordBytes int64
+	// NoteBytes bounds, in memory, what running items must remember; and, once more,
+	// their tensors that are too large for a message.
+	NoteBytes int64
 	// StepBytes and StepMessages bound the queue of one model's steps, in memory.
 	StepBytes, StepMessages int64
 	// AckWait is how long a task that nobody works on waits for its next delivery.
@@ -44,6 +55,9 @@ type Limits struct {
 	// Retention is how long what has ended is kept.
 	Retention time.Duration
 }
+
+// leastBytes is the least that a stream is of use with: one message.
+const leastBytes = 1 << 20
 
 var _ config.Section = (*Config)(nil)
 
@@ -55,6 +69,8 @@ func DefaultConfig() Config {
 		BlobBytes:    2 << 30,
 		VerdictBytes: 1 << 30,
 		DeadBytes:    64 << 20,
+		RecordBytes:  256 << 20,
+		NoteBytes:    256 << 20,
 		StepBytes:    128 << 20,
 		StepMessages: 4096,
 		AckWait:      30 * time.Second,
@@ -65,6 +81,17 @@ func DefaultConfig() Config {
 
 // Enabled tells whether there is a server to reach.
 func (c *Config) Enabled() bool { return c.URL != "" || c.InProcess != nil }
+
+// Servers is the URL without passwords.
+func (c *Config) Servers() string {
+	servers := strings.Split(c.URL, ",")
+	for i, s := range servers {
+		if u, err := url.Parse(strings.TrimSpace(s)); err == nil {
+			servers[i] = u.Redacted()
+		}
+	}
+	return strings.Join(servers, ",")
+}
 
 // RegisterFlags implements config.Section.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
@@ -79,6 +106,8 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.Int64Var(&l.BlobBytes, "jobs-object-bytes", l.BlobBytes, "The most bytes in the object store: inputs and answers that are too large for a message.")
 	fs.Int64Var(&l.VerdictBytes, "jobs-verdict-bytes", l.VerdictBytes, "The most bytes of results that are kept.")
 	fs.Int64Var(&l.DeadBytes, "jobs-dead-bytes", l.DeadBytes, "The most bytes of dead letters.")
+	fs.Int64Var(&l.RecordBytes, "jobs-record-bytes", l.RecordBytes, "The most bytes of records of jobs.")
+	fs.Int64Var(&l.NoteBytes, "jobs-note-bytes", l.NoteBytes, "The most bytes, in the memory of NATS, of what running items must remember, and as many again of tensors that are too large for a message.")
 	fs.Int64Var(&l.StepBytes, "jobs-step-bytes", l.StepBytes, "The most bytes of tasks that wait for one model.")
 	fs.Int64Var(&l.StepMessages, "jobs-step-messages", l.StepMessages, "The most tasks that wait for one model.")
 	fs.DurationVar(&l.AckWait, "jobs-ack-wait", l.AckWait, "How long a task is left to a worker that no longer says that it works on it.")
@@ -99,11 +128,13 @@ func (c *Config) Validate() error {
 		flag         string
 		value, least int64
 	}{
-		{"jobs-backlog-bytes", l.BacklogBytes, 1 << 20},
-		{"jobs-object-bytes", l.BlobBytes, 1 << 20},
-		{"jobs-verdict-bytes", l.VerdictBytes, 1 << 20},
-		{"jobs-dead-bytes", l.DeadBytes, 1 << 16},
-		{"jobs-step-bytes", l.StepBytes, 1 << 20},
+		{"jobs-backlog-bytes", l.BacklogBytes, leastBytes},
+		{"jobs-object-bytes", l.BlobBytes, leastBytes},
+		{"jobs-verdict-bytes", l.VerdictBytes, leastBytes},
+		{"jobs-dead-bytes", l.DeadBytes, leastBytes},
+		{"jobs-record-bytes", l.RecordBytes, leastBytes},
+		{"jobs-note-bytes", l.NoteBytes, leastBytes},
+		{"jobs-step-bytes", l.StepBytes, leastBytes},
 		{"jobs-step-messages", l.StepMessages, 16},
 		{"jobs-inline-bytes", int64(l.InlineBytes), 1},
 	} {

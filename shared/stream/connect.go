@@ -4,13 +4,13 @@
 package stream
 
 import (
-	"context"
+	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"triptych/shared/app"
 	"triptych/shared/failure"
 	"triptych/shared/telemetry"
 )
@@ -23,13 +23,24 @@ const (
 	pingsLost = 2
 	// drainTimeout bounds what the connection still sends when it closes.
 	drainTimeout = 5 * time.Second
+	// ackTimeout bounds the wait for the server's word on what was published without
+	// waiting. The server does not answer when it can't write.
+	ackTimeout = 10 * time.Second
 )
 
 // Connection is one connection to NATS. Safe for concurrent use.
 type Connection struct {
 	config Config
+	logger *slog.Logger
 	nats   *nats.Conn
 	js     jetstream.JetStream
+	keeper *keeper
+	doubt  doubt
+	// closed is closed when the connection has ended.
+	closed chan struct{}
+
+	mu      sync.Mutex
+	buckets map[string]*objects
 }
 
 // Connect makes a connection in the name of a service. It does not wait for the
@@ -39,40 +50,57 @@ func Connect(cfg Config, service string, tel *telemetry.Telemetry) (*Connection,
 	if !cfg.Enabled() {
 		return nil, failure.New(failure.Unsupported, "jobs are not enabled here: no --nats-url was given")
 	}
-	nc, err := nats.Connect(cfg.URL, cfg.options(service, tel)...)
-	if err != nil {
-		return nil, failure.Wrap(err, failure.Unavailable, "NATS can't be reached with these settings")
+	c := &Connection{config: cfg, logger: tel.Logger, closed: make(chan struct{}), buckets: map[string]*objects{}}
+	c.keeper = newKeeper(c)
+	var err error
+	if c.nats, err = nats.Connect(cfg.URL, c.options(service)...); err != nil {
+		return nil, failure.Wrap(err, failure.Invalid, "NATS can't be reached with these settings: %s", err)
 	}
-	js, err := jetstream.New(nc)
+	js, err := jetstream.New(c.nats, jetstream.WithPublishAsyncTimeout(ackTimeout), jetstream.WithPublishAsyncErrHandler(
+		func(_ jetstream.JetStream, msg *nats.Msg, err error) { c.doubt.note(msg.Subject, ackTimeout, err) }))
 	if err != nil {
-		nc.Close()
+		c.Close()
 		return nil, failure.Wrap(err, failure.Internal, "JetStream can't be used")
 	}
-	return &Connection{config: cfg, nats: nc, js: js}, nil
+	c.js = &observed{js, &c.doubt}
+	return c, nil
 }
 
-func (c *Config) options(service string, tel *telemetry.Telemetry) []nats.Option {
+func (c *Connection) options(service string) []nats.Option {
 	options := []nats.Option{
 		nats.Name("triptych-" + service),
 		nats.RetryOnFailedConnect(true),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(reconnectWait),
 		nats.ReconnectJitter(reconnectJitter, reconnectJitter),
+		// Credentials that are wrong now may be replaced: their file is read each time.
+		nats.IgnoreAuthErrorAbort(),
 		// Nothing is kept for later: a publish that can't be sent now is told so.
 		nats.ReconnectBufSize(-1),
 		nats.PingInterval(pingEvery),
 		nats.MaxPingsOutstanding(pingsLost),
 		nats.DrainTimeout(drainTimeout),
+		nats.ConnectHandler(func(*nats.Conn) { c.keeper.wake() }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				tel.Logger.Warn("the connection to NATS is lost", "error", err)
+				c.logger.Warn("the connection to NATS is lost", "error", err)
 			}
 		}),
-		nats.ReconnectHandler(func(nc *nats.Conn) { tel.Logger.Info("connected to NATS again", "server", nc.ConnectedUrlRedacted()) }),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			tel.Logger.Warn("NATS tells of an error", "error", err)
+		nats.ReconnectHandler(func(nc *nats.Conn) {
+			c.logger.Info("connected to NATS again", "server", nc.ConnectedUrlRedacted())
+			c.keeper.wake()
 		}),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			c.logger.Warn("NATS tells of an error", "error", err)
+		}),
+		nats.ClosedHandler(func(*nats.Conn) { close(c.closed) }),
 	}
+	return append(options, c.config.security()...)
+}
+
+// security is how the connection is made and who it says it is.
+func (c *Config) security() []nats.Option {
+	var options []nats.Option
 	if c.InProcess != nil {
 		options = append(options, nats.InProcessServer(c.InProcess))
 	}
@@ -94,26 +122,13 @@ func (c *Connection) JetStream() jetstream.JetStream { return c.js }
 // Limits are what streams are made with.
 func (c *Connection) Limits() Limits { return c.config.Limits }
 
-// Ready says why nothing can be stored now: Unavailable when no server is
-// connected.
-func (c *Connection) Ready() error {
-	if c.nats.Status() != nats.CONNECTED {
-		return failure.New(failure.Unavailable, "NATS is not connected")
-	}
-	return nil
-}
-
 // MaxPayload is the most bytes of one message, headers included, as the server
 // says; 0 before the first connection.
 func (c *Connection) MaxPayload() int64 { return c.nats.MaxPayload() }
 
-// Close ends the connection. What was published is sent first.
-func (c *Connection) Close() { c.nats.Close() }
-
-// Part closes the connection when a program ends.
-func (c *Connection) Part() app.Part {
-	return app.Part{Name: "NATS", Stop: func(context.Context) error {
-		c.Close()
-		return nil
-	}}
+// Close ends the connection. What was published is sent first. It may be called
+// more than once.
+func (c *Connection) Close() {
+	c.nats.Close()
+	<-c.closed
 }

@@ -21,6 +21,12 @@ func newLogger(cfg Config, out io.Writer) *slog.Logger {
 	return slog.New(&contextHandler{slog.NewTextHandler(out, options)})
 }
 
+// Logger makes the logger of something that is no service of its own. Logs go to
+// out.
+func Logger(name string, cfg Config, out io.Writer) *slog.Logger {
+	return newLogger(cfg, out).With("service", name)
+}
+
 // contextHandler adds the ids of the request and of the trace to every line that
 // is logged with a context.
 type contextHandler struct{ slog.Handler }

@@ -45,7 +45,7 @@ func Discard() *Telemetry {
 // New makes the telemetry of a service. Logs go to out. Shutdown must be called.
 func New(ctx context.Context, service string, cfg Config, out io.Writer) (*Telemetry, error) {
 	registry := prometheus.NewRegistry()
-	logger := newLogger(cfg, out).With("service", service)
+	logger := Logger(service, cfg, out)
 	if err := registerProcess(registry, service); err != nil {
 		return nil, err
 	}

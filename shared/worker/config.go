@@ -21,13 +21,16 @@ type Config struct {
 	// Delay is the first pause before a failed task is tried again; each further one
 	// is twice as long.
 	Delay time.Duration
+	// Hold is how long a task is kept whose answer can't be passed on, for the next
+	// queue is full, before it is given back.
+	Hold time.Duration
 }
 
 var _ config.Section = (*Config)(nil)
 
 // DefaultConfig gives jobs what nobody else uses, and a quarter while others call.
 func DefaultConfig() Config {
-	return Config{Share: 0.25, Attempts: 5, Delay: 500 * time.Millisecond}
+	return Config{Share: 0.25, Attempts: 5, Delay: 500 * time.Millisecond, Hold: 30 * time.Second}
 }
 
 // RegisterFlags implements config.Section.
@@ -36,6 +39,7 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.Float64Var(&c.Share, "jobs-share", c.Share, "The part of that which jobs have while others call the model.")
 	fs.IntVar(&c.Attempts, "jobs-attempts", c.Attempts, "How often a step of a job's item may fail before the item is given up as a dead letter.")
 	fs.DurationVar(&c.Delay, "jobs-retry-delay", c.Delay, "The first pause before a failed task is tried again; each further one is twice as long.")
+	fs.DurationVar(&c.Hold, "jobs-hold", c.Hold, "How long a task is kept that can't be passed on, because the next queue is full, before it is given back.")
 }
 
 // Validate implements config.Section.
@@ -51,6 +55,9 @@ func (c *Config) Validate() error {
 	}
 	if c.Delay <= 0 {
 		return config.Wrong("jobs-retry-delay", "is %s, must be above 0", c.Delay)
+	}
+	if c.Hold <= 0 {
+		return config.Wrong("jobs-hold", "is %s, must be above 0", c.Hold)
 	}
 	return nil
 }

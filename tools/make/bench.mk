@@ -17,6 +17,12 @@ bench-preprocess: setup ## Measure preprocess, in turn with Pillow from PyPI (do
 	@go build -trimpath -tags '$(TAGS)' -o $(TOOLS)/bench-preprocess ./loadtest/cmd/bench-preprocess
 	@PILLOW=$$(tools/pillow.sh) $(TOOLS)/bench-preprocess $(BENCH_FLAGS)
 
+.PHONY: bench-jobs
+bench-jobs: setup build $(TOOLS)/nats-server ## Measure jobs beside the sync road, with a real NATS (docs/benchmarks.md)
+	@mkdir -p coverage
+	@go build -trimpath -o $(TOOLS)/bench-jobs ./loadtest/cmd/bench-jobs
+	@$(TOOLS)/bench-jobs $(BENCH_FLAGS)
+
 .PHONY: bench-plot
 bench-plot: $(TOOLS)/plot ## Draw docs/img/batching.svg from what bench-predictor found
 	@mkdir -p docs/img

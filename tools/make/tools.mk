@@ -9,10 +9,11 @@ $(TOOLS)/buf:                PACKAGE := github.com/bufbuild/buf/cmd/buf
 $(TOOLS)/golangci-lint:      PACKAGE := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 $(TOOLS)/gotestsum:          PACKAGE := gotest.tools/gotestsum
 $(TOOLS)/kustomize:          PACKAGE := sigs.k8s.io/kustomize/kustomize/v5
+$(TOOLS)/nats-server:        PACKAGE := github.com/nats-io/nats-server/v2
 $(TOOLS)/protoc-gen-go:      PACKAGE := google.golang.org/protobuf/cmd/protoc-gen-go
 $(TOOLS)/protoc-gen-go-grpc: PACKAGE := google.golang.org/grpc/cmd/protoc-gen-go-grpc
 
-PINNED := $(addprefix $(TOOLS)/,buf golangci-lint gotestsum kustomize protoc-gen-go protoc-gen-go-grpc)
+PINNED := $(addprefix $(TOOLS)/,buf golangci-lint gotestsum kustomize nats-server protoc-gen-go protoc-gen-go-grpc)
 $(PINNED): tools/go.mod tools/go.sum
 	@echo "build $@ (once for each pinned version)"
 	@cd tools && $(TOOL_BUILD) $(PACKAGE)

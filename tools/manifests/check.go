@@ -8,19 +8,16 @@ import (
 	"time"
 )
 
-// signals has the metric that each service scales on.
-var signals = map[string]string{
-	"gateway":     "cpu",
-	"preprocess":  "cpu",
-	"predictor":   "nv_inference_pending_request_count",
-	"postprocess": "cpu",
-}
-
 // check has a line for every rule that is broken.
 func check(objects []object) []string {
 	var problems []string
 	seen := map[string]bool{}
 	for _, o := range objects {
+		if o.Kind == "StatefulSet" {
+			for _, problem := range checkStore(o, objects) {
+				problems = append(problems, "StatefulSet "+o.Metadata.Name+": "+problem)
+			}
+		}
 		if o.Kind != "Deployment" {
 			continue
 		}
@@ -73,12 +70,17 @@ func checkContainers(deployment object) []string {
 		problems = append(problems, checkProbe("livenessProbe", c.LivenessProbe, "/livez")...)
 		problems = append(problems, checkProbe("readinessProbe", c.ReadinessProbe, "/readyz")...)
 		problems = append(problems, checkSize(c)...)
-		s := c.SecurityContext
-		if !s.ReadOnlyRootFilesystem || s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation || !slices.Contains(s.Capabilities.Drop, "ALL") {
-			problems = append(problems, "container has more privileges than it needs")
-		}
+		problems = append(problems, checkPrivileges(c)...)
 	}
 	return problems
+}
+
+func checkPrivileges(c container) []string {
+	s := c.SecurityContext
+	if !s.ReadOnlyRootFilesystem || s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation || !slices.Contains(s.Capabilities.Drop, "ALL") {
+		return []string{"container has more privileges than it needs"}
+	}
+	return nil
 }
 
 func checkProbe(name string, p *probe, path string) []string {
@@ -117,11 +119,12 @@ func mebibytes(quantity string) (int, error) {
 	return strconv.Atoi(strings.TrimSuffix(quantity, "Mi"))
 }
 
-// checkCompanions: each Deployment has its Service, autoscaler and disruption budget.
+// checkCompanions: each Deployment has its Service, one autoscaler and a disruption budget.
 func checkCompanions(deployment object, objects []object) []string {
 	name := deployment.Metadata.Name
 	var problems []string
 	found := map[string]bool{}
+	scalers := 0
 	for _, o := range objects {
 		switch {
 		case o.Kind == "Service" && o.selects(deployment.Spec.Template):
@@ -132,28 +135,18 @@ func checkCompanions(deployment object, objects []object) []string {
 			}
 		case o.Kind == "PodDisruptionBudget" && o.selects(deployment.Spec.Template):
 			found[o.Kind] = true
-		case o.Kind == "HorizontalPodAutoscaler" && o.Spec.ScaleTargetRef.Kind == "Deployment" && o.Spec.ScaleTargetRef.Name == name:
-			found[o.Kind] = true
+		case o.scales(name):
+			scalers++
 			problems = append(problems, checkAutoscaler(name, o)...)
 		}
 	}
-	for _, kind := range []string{"Service", "HorizontalPodAutoscaler", "PodDisruptionBudget"} {
+	if scalers != 1 {
+		problems = append(problems, fmt.Sprintf("%d autoscalers", scalers))
+	}
+	for _, kind := range []string{"Service", "PodDisruptionBudget"} {
 		if !found[kind] {
 			problems = append(problems, "no "+kind)
 		}
-	}
-	return problems
-}
-
-func checkAutoscaler(deployment string, o object) []string {
-	var problems []string
-	if o.Spec.MinReplicas < 2 || o.Spec.MaxReplicas <= o.Spec.MinReplicas {
-		problems = append(problems, fmt.Sprintf("autoscaler goes from %d to %d", o.Spec.MinReplicas, o.Spec.MaxReplicas))
-	}
-	want := signals[deployment]
-	scalesOn := func(m metric) bool { return m.Resource.Name == want || m.Pods.Metric.Name == want }
-	if want != "" && !slices.ContainsFunc(o.Spec.Metrics, scalesOn) {
-		problems = append(problems, "autoscaler does not look at "+want)
 	}
 	return problems
 }

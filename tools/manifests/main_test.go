@@ -24,11 +24,17 @@ func TestRun(t *testing.T) {
 		{"root", "runAsNonRoot: true", "runAsNonRoot: false", "may run as root"},
 		{"capabilities", "- ALL", "- NET_RAW", "more privileges than it needs"},
 		{"balanced by the cluster", "clusterIP: None", "clusterIP: 10.0.0.1", "headless is false"},
-		{"autoscaler of nothing", "    kind: Deployment\n    name: predictor", "    kind: Deployment\n    name: gone", "no HorizontalPodAutoscaler"},
+		{"autoscaler of nothing", "    kind: Deployment\n    name: predictor", "    kind: Deployment\n    name: gone", "0 autoscalers"},
 		{"autoscaler that cannot scale", "maxReplicas: 10", "maxReplicas: 2", "goes from 2 to 2"},
 		{"wrong signal", "name: nv_inference_pending_request_count", "name: cpu_of_something", "does not look at nv_inference_pending_request_count"},
 		{"no budget", "kind: PodDisruptionBudget", "kind: ConfigMap", "no PodDisruptionBudget"},
 		{"service gone", "kind: Deployment\nmetadata:\n  name: predictor", "kind: StatefulSet\nmetadata:\n  name: predictor", "no Deployment predictor"},
+		{"two autoscalers", "kind: Deployment\n    name: gateway", "kind: Deployment\n    name: predictor", "predictor: 2 autoscalers"},
+		{"two copies on one machine", "requiredDuringScheduling", "preferredDuringScheduling", "two copies may lie on one machine"},
+		{"no majority", "replicas: 3", "replicas: 2", "2 replicas are no good majority"},
+		{"no volume", "volumeClaimTemplates:\n    - metadata:\n        name: data", "volumeClaimTemplates: []", "keeps nothing"},
+		{"servers that cannot be found", "serviceName: store-headless", "serviceName: store", "is no headless Service of its pods"},
+		{"a probe less", "startupProbe: {}", "volumeMounts: []", "a probe is missing"},
 		{"not YAML", "kind: Service", "kind: [", "manifests:"},
 	}
 	for _, test := range tests {
@@ -50,7 +56,34 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// services has the manifests of all four, of which the gateway's Service alone has an address.
+// TestScaled does the same with the predictor scaled by KEDA.
+func TestScaled(t *testing.T) {
+	scaled, err := os.ReadFile(filepath.Join("testdata", "scaled.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The autoscaler of the base goes, as the component does it.
+	base := strings.Replace(services(t), "kind: Deployment\n    name: predictor", "kind: Gone\n    name: predictor", 1)
+	tests := []struct{ name, from, to, output string }{
+		{"good", "", "", "objects in order"},
+		{"no jobs", "triptych_jobs_lag", "triptych_jobs", "does not look at triptych_jobs_lag"},
+		{"no sync road", "nv_inference_pending_request_count", "up", "does not look at nv_inference_pending_request_count"},
+		{"figures gone", `ignoreNullValues: "false"`, `ignoreNullValues: "true"`, "takes the absence of figures for no work"},
+		{"given back early", "cooldownPeriod: 300", "cooldownPeriod: 30", "gives pods back after 30 s"},
+		{"down to one", "minReplicaCount: 2", "minReplicaCount: 1", "goes from 1 to 10"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			status, output := runOn(t, base+"\n---\n"+strings.ReplaceAll(string(scaled), test.from, test.to))
+			if (status == 0) != (test.name == "good") || !strings.Contains(output, test.output) {
+				t.Errorf("status %d, output has no %q:\n%s", status, test.output, output)
+			}
+		})
+	}
+}
+
+// services has the manifests of all four, of which the gateway's Service alone has an address, and
+// of a store.
 func services(t *testing.T) string {
 	t.Helper()
 	one, err := os.ReadFile(filepath.Join("testdata", "service.yaml"))
@@ -65,7 +98,11 @@ func services(t *testing.T) string {
 		}
 		all = append(all, manifests)
 	}
-	return strings.Join(all, "---\n")
+	store, err := os.ReadFile(filepath.Join("testdata", "store.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(append(all, string(store)), "---\n")
 }
 
 func runOn(t *testing.T, manifests string) (int, string) {

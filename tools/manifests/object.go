@@ -16,7 +16,38 @@ type object struct {
 		MinReplicas    int
 		MaxReplicas    int
 		Metrics        []metric
+		// Of a PodDisruptionBudget.
+		MaxUnavailable any
+		set
+		scaled
 	}
+}
+
+// set has the fields of a StatefulSet.
+type set struct {
+	Replicas             int
+	ServiceName          string
+	VolumeClaimTemplates []any
+}
+
+// scaled has the fields of KEDA's ScaledObject.
+type scaled struct {
+	MinReplicaCount int
+	MaxReplicaCount int
+	CooldownPeriod  int
+	Triggers        []trigger
+	Advanced        struct {
+		HorizontalPodAutoscalerConfig struct {
+			Behavior struct {
+				ScaleDown struct{ StabilizationWindowSeconds int }
+			}
+		}
+	}
+}
+
+type trigger struct {
+	Type     string
+	Metadata map[string]string
 }
 
 type template struct {
@@ -24,7 +55,12 @@ type template struct {
 	Spec     struct {
 		TerminationGracePeriodSeconds int
 		SecurityContext               struct{ RunAsNonRoot bool }
-		Containers                    []container
+		Affinity                      struct {
+			PodAntiAffinity struct {
+				Required []any `json:"requiredDuringSchedulingIgnoredDuringExecution"`
+			}
+		}
+		Containers []container
 	}
 }
 

@@ -1,7 +1,8 @@
-// Command tracecheck waits until Jaeger holds the whole trace of one classification and checks
-// that it is one tree through all four services, with every span below the right parent.
+// Command tracecheck waits until Jaeger holds the whole trace of one classification, or of one
+// item of a job, and checks that it is one tree through all four services, with every span below
+// the right parent.
 //
-//	tracecheck [-jaeger URL] [-wait 30s] TRACE-ID
+//	tracecheck [-jaeger URL] [-wait 30s] [-tree classify|job] TRACE-ID
 package main
 
 import (
@@ -25,6 +26,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("tracecheck", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	server := flags.String("jaeger", "http://127.0.0.1:16686", "Jaeger's `URL`")
+	tree := flags.String("tree", "classify", "what the trace is of: classify, or a `job`'s item")
 	wait := flags.Duration("wait", 30*time.Second, "how long spans may take to arrive")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -33,9 +35,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "tracecheck: name one trace id")
 		return 2
 	}
+	want, known := trees[*tree]
+	if !known {
+		fmt.Fprintf(stderr, "tracecheck: there is no tree %q\n", *tree)
+		return 2
+	}
 	ctx, cancel := context.WithTimeout(ctx, *wait)
 	defer cancel()
-	spans, err := await(ctx, *server, flags.Arg(0))
+	spans, err := await(ctx, *server, flags.Arg(0), want)
 	draw(stdout, spans)
 	if err != nil {
 		fmt.Fprintln(stderr, "tracecheck:", err)
@@ -47,7 +54,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // await asks until the trace is complete or the time is over. A trace arrives in pieces, one from
 // each service, so an incomplete one is the usual first answer.
-func await(ctx context.Context, server, id string) ([]span, error) {
+func await(ctx context.Context, server, id string, want node) ([]span, error) {
 	var spans []span
 	last := fmt.Errorf("no answer from %s", server)
 	for {
@@ -57,7 +64,7 @@ func await(ctx context.Context, server, id string) ([]span, error) {
 		}
 		if err == nil {
 			spans = fetched
-			err = check(spans, classification)
+			err = check(spans, want)
 		}
 		if err == nil {
 			return spans, nil

@@ -41,19 +41,33 @@ const whole = `1 - g POST /v1/classify
 12 11 c inference.GRPCInferenceService/ModelInfer
 13 12 c top_k`
 
+const wholeItem = `1 - g job item
+2 1 a process imagenet_preprocess
+3 2 a decode
+4 2 a transform
+5 1 b process efficientnet_lite0
+6 5 b queue
+7 5 b run
+8 1 c process imagenet_postprocess
+9 8 c top_k`
+
 func TestRun(t *testing.T) {
 	tests := []struct {
 		name, body string
 		status     int
 		output     string
 	}{
-		{"whole", trace(whole), 0, "13 spans"},
-		{"span missing", trace(strings.ReplaceAll(whole, "queue", "wait")), 1, `no span "queue" of predictor below`},
-		{"wrong parent", trace(strings.ReplaceAll(whole, "6 4 a", "6 3 a")), 1, `no span "transform" of preprocess below`},
-		{"wrong service", trace(strings.ReplaceAll(whole, "13 12 c", "13 12 g")), 1, `no span "top_k" of postprocess below`},
-		{"parent unknown", trace(strings.ReplaceAll(whole, "2 1 g", "2 99 g")), 1, `no span "ensemble classify" of gateway`},
-		{"no trace", `{"data": []}`, 1, "0 traces"},
-		{"not JSON", `<html>`, 1, "read trace"},
+		{"classify whole", trace(whole), 0, "13 spans"},
+		{"classify span missing", trace(strings.ReplaceAll(whole, "queue", "wait")), 1, `no span "queue" of predictor below`},
+		{"classify wrong parent", trace(strings.ReplaceAll(whole, "6 4 a", "6 3 a")), 1, `no span "transform" of preprocess below`},
+		{"classify wrong service", trace(strings.ReplaceAll(whole, "13 12 c", "13 12 g")), 1, `no span "top_k" of postprocess below`},
+		{"classify parent unknown", trace(strings.ReplaceAll(whole, "2 1 g", "2 99 g")), 1, `no span "ensemble classify" of gateway`},
+		{"classify no trace", `{"data": []}`, 1, "0 traces"},
+		{"classify not JSON", `<html>`, 1, "read trace"},
+		{"job whole", trace(wholeItem), 0, "9 spans"},
+		{"job step missing", trace(strings.ReplaceAll(wholeItem, "8 1 c", "8 5 c")), 1, `no span "process imagenet_postprocess" of postprocess below`},
+		{"job of a classification", trace(whole), 1, `no span "job item" of gateway`},
+		{"unknown tree", trace(whole), 2, `no tree "unknown"`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -62,7 +76,7 @@ func TestRun(t *testing.T) {
 			}))
 			defer server.Close()
 			var output bytes.Buffer
-			args := []string{"-jaeger", server.URL, "-wait", "50ms", "t"}
+			args := []string{"-jaeger", server.URL, "-wait", "50ms", "-tree", strings.Fields(test.name)[0], "t"}
 			if status := run(t.Context(), args, &output, &output); status != test.status {
 				t.Errorf("status %d, want %d", status, test.status)
 			}

@@ -40,6 +40,25 @@ var classification = node{"gateway", "POST /v1/classify", []node{
 	}},
 }}
 
+// item is the tree of one item of a job through the same ensemble: what a service takes from its
+// queue is one span, wherever the gateway was meanwhile.
+var item = node{"gateway", "job item", []node{
+	{"preprocess", "process imagenet_preprocess", []node{
+		{"preprocess", "decode", nil},
+		{"preprocess", "transform", nil},
+	}},
+	{"predictor", "process efficientnet_lite0", []node{
+		{"predictor", "queue", nil},
+		{"predictor", "run", nil},
+	}},
+	{"postprocess", "process imagenet_postprocess", []node{
+		{"postprocess", "top_k", nil},
+	}},
+}}
+
+// trees are what a trace can be asked to be.
+var trees = map[string]node{"classify": classification, "job": item}
+
 // check finds the tree among the spans, from its root, which has no parent.
 func check(spans []span, want node) error {
 	children := map[string][]span{}

@@ -15,13 +15,16 @@ const patience = time.Minute
 
 // Up runs all services with the models of a repository until the test ends, which
 // fails unless they stop in order. It wants so many models to be served, and none
-// not to be.
-func Up(t *testing.T, repository string, models int) cluster.Addresses {
+// not to be. Change, if any, is made to the settings.
+func Up(t *testing.T, repository string, models int, change ...func(*cluster.Config)) cluster.Addresses {
 	t.Helper()
 	cfg := cluster.DefaultConfig()
 	cfg.Common.Repository = []string{repository}
 	cfg.Common.GRPCAddress, cfg.Common.Admin.Address, cfg.Gateway.Front.Address = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	cfg.Gateway.Upstreams.Interval = 100 * time.Millisecond
+	for _, c := range change {
+		c(&cfg)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, ended := make(chan cluster.Ready, 1), make(chan error, 1)
 	go func() { ended <- cluster.Run(ctx, cfg, io.Discard, func(r cluster.Ready) { ready <- r }) }()

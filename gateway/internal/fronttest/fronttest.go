@@ -18,6 +18,7 @@ import (
 
 	"triptych/gateway/admission"
 	"triptych/gateway/front"
+	"triptych/gateway/rest"
 	"triptych/gateway/web"
 	"triptych/proto/inference"
 	"triptych/shared/telemetry"
@@ -54,10 +55,12 @@ func (l *Log) String() string {
 	return l.text.String()
 }
 
-// Config is the settings of a front and of the room that it admits to.
+// Config is the settings of a front and of the room that it admits to, and what
+// takes requests that need not be answered at once.
 type Config struct {
 	front.Config
-	Room admission.Config
+	Room       admission.Config
+	Background rest.Background
 }
 
 // Start runs a front before server until the test ends.
@@ -69,7 +72,7 @@ func Start(tb testing.TB, server inference.GRPCInferenceServiceServer, configure
 // StartWith is Start with further routes.
 func StartWith(tb testing.TB, server inference.GRPCInferenceServiceServer, routes []web.Route, configure ...func(*Config)) *Server {
 	tb.Helper()
-	cfg := Config{front.DefaultConfig(), admission.DefaultConfig()}
+	cfg := Config{Config: front.DefaultConfig(), Room: admission.DefaultConfig()}
 	cfg.Address = "127.0.0.1:0"
 	for _, c := range configure {
 		c(&cfg)
@@ -87,7 +90,7 @@ func StartWith(tb testing.TB, server inference.GRPCInferenceServiceServer, route
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if s.Front, err = front.New(cfg.Config, server, room, tel, routes...); err != nil {
+	if s.Front, err = front.New(cfg.Config, server, room, tel, cfg.Background, routes...); err != nil {
 		tb.Fatal(err)
 	}
 	if err := s.Front.Start(tb.Context()); err != nil {

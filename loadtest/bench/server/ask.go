@@ -9,7 +9,7 @@ import (
 
 // Ready waits until a model is ready.
 func (s *Server) Ready(ctx context.Context, model string) error {
-	return s.await(ctx, "have "+model+" ready", func(ctx context.Context) bool {
+	return s.Await(ctx, "have "+model+" ready", func(ctx context.Context) bool {
 		resp, err := s.client.ModelReady(ctx, &inference.ModelReadyRequest{Name: model})
 		return err == nil && resp.GetReady()
 	})

@@ -11,23 +11,29 @@ import (
 // StartOurs runs one of our own binaries on free ports, with flags of its own
 // beside the addresses.
 func StartOurs(ctx context.Context, binary string, flags []string, log io.Writer) (*Server, error) {
-	address, err := free(ctx)
+	address, err := Free(ctx)
 	if err != nil {
 		return nil, err
 	}
-	admin, err := free(ctx)
+	admin, err := Free(ctx)
 	if err != nil {
 		return nil, err
 	}
-	args := append([]string{binary, "--grpc-address", address, "--admin-address", admin}, flags...)
-	for i, arg := range args {
-		args[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-	}
-	return Start(ctx, "exec "+strings.Join(args, " "), address, log)
+	return Start(ctx, Command(append([]string{binary, "--grpc-address", address, "--admin-address", admin}, flags...)...), address, log)
 }
 
-// free is an address that nobody listens at.
-func free(ctx context.Context) (string, error) {
+// Command is a program with its arguments as a command of the shell, which the
+// program replaces.
+func Command(args ...string) string {
+	quoted := make([]string, len(args))
+	for i, arg := range args {
+		quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+	}
+	return "exec " + strings.Join(quoted, " ")
+}
+
+// Free is an address that nobody listens at.
+func Free(ctx context.Context) (string, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("find a port: %w", err)

@@ -1,6 +1,3 @@
-// Package server starts and stops a server that is measured, and asks it what a
-// load test must know: whether it is ready, what its batches were, how much
-// memory it holds. It sends no load.
 package server
 
 import (
@@ -9,15 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"sync/atomic"
 	"syscall"
 	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
-	"google.golang.org/grpc/credentials/insecure"
-
-	"triptych/proto/inference"
 )
 
 const (
@@ -26,49 +16,32 @@ const (
 	poll      = 20 * time.Millisecond
 )
 
-// Server is a process and a connection to it.
-type Server struct {
-	// Address is that of gRPC.
-	Address string
-	cmd     *exec.Cmd
-	ended   chan struct{}
-	conn    *grpc.ClientConn
-	closed  atomic.Bool
-	client  inference.GRPCInferenceServiceClient
+// Process is a command of the shell that runs, with all that it started.
+type Process struct {
+	cmd   *exec.Cmd
+	ended chan struct{}
 }
 
-// Start runs a command of the shell, which must stay in the foreground and serve
-// gRPC at the address, and waits for the port. What the command says goes to log.
-func Start(ctx context.Context, command, address string, log io.Writer) (*Server, error) {
-	// Not bound to ctx: an end must be orderly, by Stop.
+// Run starts a command of the shell, which must stay in the foreground. What it
+// says goes to log.
+func Run(command string, log io.Writer) (*Process, error) {
+	// Not bound to a context: an end must be orderly, by Stop.
 	cmd := exec.Command("bash", "-c", command) //nolint:noctx // see above
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	conn, err := grpc.NewClient(address,
-		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy(),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: poll, Multiplier: 1, MaxDelay: poll}}))
-	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", address, err)
-	}
 	if err := cmd.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start %q: %w", command, err), conn.Close())
+		return nil, fmt.Errorf("start %q: %w", command, err)
 	}
-	s := &Server{Address: address, cmd: cmd, ended: make(chan struct{}), conn: conn, client: inference.NewGRPCInferenceServiceClient(conn)}
+	p := &Process{cmd: cmd, ended: make(chan struct{})}
 	go func() {
 		_ = cmd.Wait() // how it ended is not what is measured
-		close(s.ended)
+		close(p.ended)
 	}()
-	if err := s.await(ctx, "answer", func(ctx context.Context) bool {
-		resp, err := s.client.ServerLive(ctx, &inference.ServerLiveRequest{})
-		return err == nil && resp.GetLive()
-	}); err != nil {
-		return nil, errors.Join(fmt.Errorf("%q: %w", command, err), s.Stop())
-	}
-	return s, nil
+	return p, nil
 }
 
-// await polls until the server says yes, has ended or has had its time.
-func (s *Server) await(ctx context.Context, what string, yes func(context.Context) bool) error {
+// Await polls until the process does what is asked, has ended or has had its time.
+func (p *Process) Await(ctx context.Context, what string, yes func(context.Context) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	ticker := time.NewTicker(poll)
@@ -77,7 +50,7 @@ func (s *Server) await(ctx context.Context, what string, yes func(context.Contex
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("wait for the server to %s: %w", what, ctx.Err())
-		case <-s.ended:
+		case <-p.ended:
 			return errors.New("the server has ended: its log says why")
 		case <-ticker.C:
 		}
@@ -86,23 +59,19 @@ func (s *Server) await(ctx context.Context, what string, yes func(context.Contex
 }
 
 // Stop ends the process and all that it started. It may be called again.
-func (s *Server) Stop() error {
-	var err error
-	if !s.closed.Swap(true) {
-		err = s.conn.Close()
+func (p *Process) Stop() error {
+	p.signal(syscall.SIGTERM)
+	if !p.gone() {
+		p.signal(syscall.SIGKILL)
 	}
-	s.signal(syscall.SIGTERM)
-	if !s.gone() {
-		s.signal(syscall.SIGKILL)
-	}
-	<-s.ended
-	return err
+	<-p.ended
+	return nil
 }
 
 // gone waits for all of the group, of which a shell may be the first to end.
-func (s *Server) gone() bool {
+func (p *Process) gone() bool {
 	for deadline := time.Now().Add(stopTime); time.Now().Before(deadline); time.Sleep(poll) {
-		if syscall.Kill(-s.cmd.Process.Pid, 0) != nil {
+		if syscall.Kill(-p.cmd.Process.Pid, 0) != nil {
 			return true
 		}
 	}
@@ -110,6 +79,6 @@ func (s *Server) gone() bool {
 }
 
 // signal reaches the group of the process: a shell may stand before the server.
-func (s *Server) signal(signal syscall.Signal) {
-	_ = syscall.Kill(-s.cmd.Process.Pid, signal) // may be gone already
+func (p *Process) signal(signal syscall.Signal) {
+	_ = syscall.Kill(-p.cmd.Process.Pid, signal) // may be gone already
 }

@@ -137,6 +137,9 @@ func ask(t *testing.T, s *server.Server) {
 	if peak, err := s.Peak(); err != nil || peak < memory {
 		t.Errorf("at most %d, now %d, error %v", peak, memory, err)
 	}
+	if err := s.ResetPeak(); err != nil {
+		t.Error(err)
+	}
 	if cpu, err := s.CPU(); err != nil || cpu < 0 || cpu > time.Minute {
 		t.Errorf("CPU %s, error %v", cpu, err)
 	}

@@ -10,13 +10,24 @@ import (
 )
 
 // Memory is the resident memory of the process in bytes.
-func (s *Server) Memory() (int64, error) { return s.status("VmRSS:") }
+func (p *Process) Memory() (int64, error) { return p.status("VmRSS:") }
 
 // Peak is the most that Memory has been.
-func (s *Server) Peak() (int64, error) { return s.status("VmHWM:") }
+func (p *Process) Peak() (int64, error) { return p.status("VmHWM:") }
 
-func (s *Server) status(key string) (int64, error) {
-	data, err := s.proc("status")
+// ResetPeak makes Peak begin anew, with what the process holds now.
+func (p *Process) ResetPeak() error {
+	if err := os.WriteFile(p.path("clear_refs"), []byte(resetPeak), 0o200); err != nil {
+		return fmt.Errorf("forget the peak of memory: %w", err)
+	}
+	return nil
+}
+
+// resetPeak is what the kernel takes for it.
+const resetPeak = "5"
+
+func (p *Process) status(key string) (int64, error) {
+	data, err := p.proc("status")
 	if err != nil {
 		return 0, err
 	}
@@ -34,8 +45,8 @@ const tick = 10 * time.Millisecond
 
 // CPU is the processor time that the process has used, its own and the kernel's
 // for it, to a hundredth of a second.
-func (s *Server) CPU() (time.Duration, error) {
-	data, err := s.proc("stat")
+func (p *Process) CPU() (time.Duration, error) {
+	data, err := p.proc("stat")
 	if err != nil {
 		return 0, err
 	}
@@ -50,10 +61,14 @@ func (s *Server) CPU() (time.Duration, error) {
 	return time.Duration(user+system) * tick, errors.Join(err, other)
 }
 
-func (s *Server) proc(name string) (string, error) {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(s.cmd.Process.Pid) + "/" + name)
+func (p *Process) proc(name string) (string, error) {
+	data, err := os.ReadFile(p.path(name))
 	if err != nil {
 		return "", fmt.Errorf("read /proc: %w", err)
 	}
 	return string(data), nil
+}
+
+func (p *Process) path(name string) string {
+	return "/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/" + name
 }

@@ -4,7 +4,10 @@
 package embedded
 
 import (
+	"context"
 	"net"
+	"os"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -12,62 +15,107 @@ import (
 	"triptych/shared/failure"
 )
 
-// Config is where the server keeps what is published, and where it listens.
-type Config struct {
-	// Directory is made when it is absent.
-	Directory string
-	// Address is where others may connect; empty for this process alone.
-	Address string
-	// MaxBytes bounds the files; 0 leaves it to the server.
-	MaxBytes int64
-}
-
 // Server is a running server. Safe for concurrent use.
-type Server struct{ server *server.Server }
+type Server struct {
+	server *server.Server
+	config Config
+	log    *log
+	lock   *os.File
+	// maxStore is what JetStream may keep in files.
+	maxStore int64
+	health   health
+	stop     context.CancelFunc
+	watching sync.WaitGroup
+	stopped  sync.Once
+}
 
 // startTimeout bounds the reading of what was kept.
 const startTimeout = 60 * time.Second
 
-// Start runs a server until Stop.
+// Start runs a server until Stop. A directory that another server uses is Conflict.
 func Start(cfg Config) (*Server, error) {
-	options := &server.Options{
-		ServerName: "triptych", JetStream: true, StoreDir: cfg.Directory, JetStreamMaxStore: cfg.MaxBytes,
-		SyncAlways: true, NoSigs: true, NoLog: true, DontListen: cfg.Address == "",
-	}
-	if cfg.Address != "" {
-		host, port, err := net.SplitHostPort(cfg.Address)
-		if err != nil {
-			return nil, failure.Wrap(err, failure.Invalid, "the address %q of the NATS server is not HOST:PORT", cfg.Address)
-		}
-		options.Host = host
-		if options.Port, err = net.LookupPort("tcp", port); err != nil {
-			return nil, failure.Wrap(err, failure.Invalid, "the address %q of the NATS server has no port", cfg.Address)
-		}
-		if options.Port == 0 {
-			options.Port = server.RANDOM_PORT
-		}
-	}
-	s, err := server.NewServer(options)
+	options, err := cfg.options()
 	if err != nil {
-		return nil, failure.Wrap(err, failure.Invalid, "the NATS server can't be made")
+		return nil, err
 	}
-	s.Start()
-	if !s.ReadyForConnections(startTimeout) {
-		s.Shutdown()
-		return nil, failure.New(failure.Unavailable, "the NATS server was not ready within %s: is its directory %q in use?", startTimeout, cfg.Directory)
+	if err := os.MkdirAll(cfg.Directory, 0o700); err != nil {
+		return nil, failure.Wrap(err, failure.Invalid, "the directory %q can't be made", cfg.Directory)
 	}
-	return &Server{s}, nil
+	lock, err := lockDirectory(cfg.Directory)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{config: cfg, log: &log{logger: cfg.Logger}, lock: lock}
+	if err := s.start(options); err != nil {
+		s.unlock()
+		return nil, err
+	}
+	var ctx context.Context
+	ctx, s.stop = context.WithCancel(context.Background())
+	s.watching.Go(func() { s.watch(ctx) })
+	return s, nil
+}
+
+func (s *Server) start(options *server.Options) (err error) {
+	if s.maxStore, err = s.config.room(); err != nil {
+		return err
+	}
+	options.JetStreamMaxStore = s.maxStore
+	if s.server, err = server.NewServer(options); err != nil {
+		return failure.Wrap(err, failure.Invalid, "the NATS server can't be made")
+	}
+	s.server.SetLoggerV2(s.log, false, false, false)
+	s.server.Start()
+	if err := s.wait(); err != nil {
+		s.server.Shutdown()
+		s.server.WaitForShutdown()
+		return err
+	}
+	return nil
+}
+
+// wait returns when the server has read what was kept and listens, or has given up.
+func (s *Server) wait() error {
+	const step = 100 * time.Millisecond
+	for range startTimeout / step {
+		if why := s.log.fatal(); why != "" {
+			return failure.New(failure.Unavailable, "the NATS server can't start: %s", why)
+		}
+		if s.server.ReadyForConnections(step) {
+			return nil
+		}
+	}
+	return failure.New(failure.Unavailable, "the NATS server was not ready within %s", startTimeout)
 }
 
 // InProcessConn connects within the process. It makes the server a
 // nats.InProcessConnProvider.
 func (s *Server) InProcessConn() (net.Conn, error) { return s.server.InProcessConn() }
 
-// URL is where others connect.
+// URL is where others connect, when the server has an address.
 func (s *Server) URL() string { return s.server.ClientURL() }
 
-// Stop ends the server, and returns when its files are closed.
-func (s *Server) Stop() {
-	s.server.Shutdown()
-	s.server.WaitForShutdown()
+// MaxBytes is the most that the server keeps in files, all streams together.
+func (s *Server) MaxBytes() int64 { return s.maxStore }
+
+// Synced tells whether each write is synced to the disk before it is acknowledged.
+func (s *Server) Synced() bool {
+	cfg := s.server.JetStreamConfig()
+	return cfg != nil && cfg.SyncAlways
 }
+
+// Stop ends the server, and returns when its files are closed. It may be called
+// more than once.
+func (s *Server) Stop() {
+	s.stopped.Do(func() {
+		s.stop()
+		s.watching.Wait()
+		s.server.Shutdown()
+		s.server.WaitForShutdown()
+		s.unlock()
+	})
+}
+
+// unlock lets others use the directory: closing the file drops the lock. There is
+// nothing to be done about an error.
+func (s *Server) unlock() { _ = s.lock.Close() }

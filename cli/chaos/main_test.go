@@ -1,0 +1,11 @@
+//go:build chaos
+
+package chaos_test
+
+import (
+	"testing"
+
+	"triptych/shared/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }

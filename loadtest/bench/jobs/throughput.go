@@ -1,0 +1,125 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"triptych/loadtest/bench/figure"
+	"triptych/loadtest/load"
+	"triptych/loadtest/measure"
+	"triptych/loadtest/sample"
+	"triptych/loadtest/target"
+)
+
+// The two roads.
+const (
+	jobsRoad = "jobs"
+	syncRoad = "sync road"
+)
+
+const (
+	// patience bounds one request.
+	patience = 30 * time.Second
+	// connections are those of the sync road.
+	connections = 2
+	// fewest items make a job that is worth measuring.
+	fewest = 200
+)
+
+// throughput is row 1: items a second through three steps, by both roads in turn.
+func (b *runner) throughput(ctx context.Context) error {
+	return b.with(ctx, func(s *stack) error {
+		t, err := b.callers(s)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = t.Close() }()
+		var jobs, calls, ratios, accepting []float64
+		for round := range b.Rounds + 1 {
+			wait, err := b.callRound(ctx, s, t, round)
+			if err != nil {
+				return err
+			}
+			items := max(int(wait*b.Window.Seconds()), fewest)
+			durable, accepted, err := b.jobRound(ctx, s, items, round)
+			if err != nil {
+				return err
+			}
+			if round == 0 {
+				continue // all warm up
+			}
+			jobs, calls, ratios, accepting = append(jobs, durable), append(calls, wait), append(ratios, durable/wait), append(accepting, accepted)
+		}
+		called := figure.Median(calls...)
+		b.Add(figure.Figure{Row: 1, Name: "items through three steps, accepting included", Unit: "/s", Ours: figure.Median(jobs...), Rival: &called, Paired: figure.Median(ratios...), Against: syncRoad, Bar: figure.AtLeast(0.6)})
+		b.Add(figure.Figure{Row: 1, Name: "of the job's time, until it was accepted", Unit: "", Ours: figure.Median(accepting...)})
+		return nil
+	})
+}
+
+// callers are those of the sync road: by gRPC, its fastest door.
+func (b *runner) callers(s *stack) (target.Target, error) {
+	images := make([]sample.Image, len(b.images))
+	for i, data := range b.images {
+		images[i] = sample.Image{Data: data}
+	}
+	return target.New(target.Options{Protocol: target.GRPC, URL: s.gateway.Address, Model: model, Input: "IMAGE", Output: "LABEL", Connections: connections}, images)
+}
+
+// callRound is answers a second of the sync road.
+func (b *runner) callRound(ctx context.Context, s *stack, t target.Target, round int) (float64, error) {
+	before, err := s.usage()
+	if err != nil {
+		return 0, err
+	}
+	recorder := measure.NewRecorder()
+	load.Closed(ctx, load.Plan{Duration: b.Window, Timeout: patience, Items: photographs}, b.settings.callers, t, recorder)
+	r := recorder.Result()
+	after, err := s.usage()
+	if err == nil {
+		err = unanswered(r)
+	}
+	if err != nil {
+		return 0, err
+	}
+	b.Keep(figure.Sample{Row: 1, Round: round, Side: syncRoad, Name: "items", Throughput: r.Throughput(), P50: ms(r.Latency.P50), P99: ms(r.Latency.P99)})
+	b.Say("row 1 round %d  %-9s %7.1f/s  %s", round, syncRoad, r.Throughput(), after.each(before, int(r.Answered)))
+	return r.Throughput(), nil
+}
+
+// jobRound is items a second of a job, from its first byte to its last verdict, and
+// which part of that time went by until it was accepted.
+func (b *runner) jobRound(ctx context.Context, s *stack, items, round int) (rate, accepting float64, err error) {
+	before, err := s.usage()
+	if err != nil {
+		return 0, 0, err
+	}
+	start := time.Now()
+	job, accepted, err := s.timed(ctx, b.images, items)
+	if err != nil {
+		return 0, 0, err
+	}
+	elapsed := time.Since(start)
+	after, err := s.usage()
+	rate = float64(items) / elapsed.Seconds()
+	b.Keep(figure.Sample{Row: 1, Round: round, Side: jobsRoad, Name: "items", Throughput: rate, Value: accepted.Seconds()})
+	b.Say("row 1 round %d  %-9s %7.1f/s  %s (%d items, accepted after %.2f s)", round, jobsRoad, rate, after.each(before, items), job.Items, accepted.Seconds())
+	return rate, accepted.Seconds() / elapsed.Seconds(), err
+}
+
+// unanswered tells why requests were not answered.
+func unanswered(r measure.Result) error {
+	switch {
+	case r.Errors > 0:
+		f := r.Faults[0]
+		return fmt.Errorf("%d of %d requests failed, most of them with %s: %s", r.Errors, r.Requests(), f.Kind, f.Example)
+	case r.Answered == 0:
+		return errors.New("there were no answers")
+	default:
+		return nil
+	}
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,0 +1,128 @@
+package worker
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// The words of JetStream's acknowledgements.
+const (
+	ackDone     = "+ACK"
+	ackProgress = "+WPI"
+	ackNak      = "-NAK"
+	ackTerm     = "+TERM"
+)
+
+// delivery is a message with a task that JetStream has lent to this worker. It ends
+// once: whoever ends it again does nothing. Safe for concurrent use.
+type delivery struct {
+	nats  *nats.Conn
+	msg   *nats.Msg
+	meta  *nats.MsgMetadata
+	taken time.Time
+	ended atomic.Bool
+}
+
+// earlier is how often the message had been delivered before.
+func (d *delivery) earlier() uint32 {
+	return uint32(min(max(d.meta.NumDelivered, 1)-1, 1<<20))
+}
+
+// waited is how long the task lay in its queue.
+func (d *delivery) waited() time.Duration { return max(d.taken.Sub(d.meta.Timestamp), 0) }
+
+func (d *delivery) end(word string) bool {
+	if d.ended.Swap(true) {
+		return false
+	}
+	// One that does not get there is made up for: the task comes again and is seen to
+	// be done.
+	_ = d.nats.Publish(d.msg.Reply, []byte(word))
+	return true
+}
+
+// ack says that what follows from the task is stored.
+func (d *delivery) ack() bool { return d.end(ackDone) }
+
+// nak gives the task back, for another try after a pause.
+func (d *delivery) nak(after time.Duration) bool {
+	return d.end(fmt.Sprintf(`%s {"delay": %d}`, ackNak, max(after, time.Millisecond)))
+}
+
+// term takes the message out of its queue for good.
+func (d *delivery) term(reason string) bool { return d.end(ackTerm + " " + reason) }
+
+// progress says that the task is being worked on.
+func (d *delivery) progress() {
+	if !d.ended.Load() {
+		_ = d.nats.Publish(d.msg.Reply, []byte(ackProgress))
+	}
+}
+
+// address is what the subject of a task's message says of it.
+type address struct {
+	level      int
+	job        string
+	item, step uint32
+}
+
+// addressOf reads the subject that stream.StepSubject makes.
+func addressOf(subject string) (a address, ok bool) {
+	parts := strings.Split(subject, ".")
+	if len(parts) != 7 {
+		return a, false
+	}
+	numbers := make([]uint64, 0, 3)
+	for _, i := range []int{3, 5, 6} {
+		n, err := strconv.ParseUint(parts[i], 10, 32)
+		if err != nil {
+			return a, false
+		}
+		numbers = append(numbers, n)
+	}
+	return address{level: int(numbers[0]), job: parts[4], item: uint32(numbers[1]), step: uint32(numbers[2])}, true
+}
+
+// held is all deliveries that have not ended. Safe for concurrent use.
+type held struct {
+	mu  sync.Mutex
+	all map[*delivery]bool
+}
+
+func (h *held) add(d *delivery) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.all == nil {
+		h.all = map[*delivery]bool{}
+	}
+	h.all[d] = true
+}
+
+func (h *held) remove(d *delivery) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.all, d)
+}
+
+func (h *held) progress() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for d := range h.all {
+		d.progress()
+	}
+}
+
+// giveBack gives all back at once.
+func (h *held) giveBack() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for d := range h.all {
+		d.nak(0)
+	}
+}

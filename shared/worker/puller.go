@@ -1,0 +1,278 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"triptych/shared/failure"
+	"triptych/shared/stream"
+)
+
+const (
+	// silence is how long an unanswered request for tasks is borne.
+	silence = 15 * time.Second
+	// ensureWithin bounds one try to make a model's queue.
+	ensureWithin = 5 * time.Second
+	// ensureAgain is the pause after a try that failed.
+	ensureAgain = time.Second
+	// tick is how often a puller looks around when nothing happens.
+	tick = 100 * time.Millisecond
+	// endWithin bounds what is done for messages that are on their way at the end.
+	endWithin = time.Second
+)
+
+// puller takes the tasks of one model. All but what is atomic belongs to the
+// goroutine of run.
+type puller struct {
+	door    *Door
+	model   string
+	lanes   *lanes
+	metrics *modelMetrics
+	cancel  context.CancelFunc
+
+	nats    *nats.Conn
+	inbox   string
+	arrived chan *nats.Msg
+	changed chan struct{} // a slot is free, or the gate is open
+	plan    plan
+	made    bool      // the queue was there when it was last looked at
+	remake  time.Time // not tried before
+
+	inFlight atomic.Int32 // tasks
+	stuck    atomic.Int32 // tasks that can't be passed on now
+	answered atomic.Int64 // when the last answer came, in Unix nanoseconds
+	asking   atomic.Int64 // since when there has been no answer; 0 when there has
+}
+
+func (d *Door) newPuller(model string) *puller {
+	slots := d.slots(model)
+	p := &puller{
+		door: d, model: model, nats: d.store.Connection().JetStream().Conn(),
+		lanes:   &lanes{slots: slots, share: d.cfg.Share, unwatched: d.models.Unwatched},
+		arrived: make(chan *nats.Msg, 8*slots+64),
+		changed: make(chan struct{}, 1),
+	}
+	p.metrics = d.metrics.of(model)
+	p.answered.Store(time.Now().UnixNano())
+	return p
+}
+
+// run takes tasks until ctx ends; they run under work.
+func (p *puller) run(ctx, work context.Context) {
+	p.inbox = p.nats.NewInbox()
+	sub, err := p.nats.ChanSubscribe(p.inbox+".*.*", p.arrived)
+	if err != nil { // the connection is closed for good: the process ends
+		p.door.tel.Logger.Warn("no tasks can be taken", "model", p.model, "error", err)
+		return
+	}
+	for ctx.Err() == nil {
+		p.ask(ctx)
+		wait := time.NewTimer(tick)
+		select {
+		case msg := <-p.arrived:
+			p.take(ctx, work, msg)
+		case <-p.changed:
+		case <-wait.C:
+		case <-ctx.Done():
+		}
+		wait.Stop()
+	}
+	p.end(sub)
+}
+
+// end gives back what is on its way when no more is asked for.
+func (p *puller) end(sub *nats.Subscription) {
+	if sub.Drain() == nil {
+		_ = p.nats.FlushTimeout(endWithin) // what was sent before has arrived then
+	}
+	for {
+		select {
+		case msg := <-p.arrived:
+			if d, ok := p.delivery(msg); ok {
+				p.refuse(d, nakStop)
+			}
+		default:
+			return
+		}
+	}
+}
+
+// wake makes the puller look around.
+func (p *puller) wake() {
+	select {
+	case p.changed <- struct{}{}:
+	default:
+	}
+}
+
+// unanswered is for how long requests for tasks have had no answer.
+func (p *puller) unanswered() time.Duration {
+	since := p.asking.Load()
+	if since == 0 {
+		return 0
+	}
+	return time.Since(time.Unix(0, since))
+}
+
+// ask asks for as many tasks as can be worked on and passed on.
+func (p *puller) ask(ctx context.Context) {
+	now := time.Now()
+	if p.door.store.Connection().Ready() != nil {
+		p.plan.forget()
+		p.asking.Store(0)
+		return
+	}
+	if !p.made && !p.ensure(ctx, now) {
+		return
+	}
+	if p.stuck.Load() > 0 || p.door.house.closed() {
+		return
+	}
+	for _, r := range p.plan.next(now, p.lanes.allowed(), int(p.inFlight.Load())) {
+		p.metrics.fetches.Inc()
+		p.asking.CompareAndSwap(0, now.UnixNano())
+		body, err := json.Marshal(r.body())
+		if err == nil {
+			err = p.nats.PublishRequest(nextSubject+stream.StepStream(p.model)+"."+stream.StepConsumer(r.level), p.replyTo(r), body)
+		}
+		if err != nil {
+			p.plan.forget()
+			return
+		}
+	}
+}
+
+// nextSubject is where JetStream is asked for messages.
+const nextSubject = "$JS.API.CONSUMER.MSG.NEXT."
+
+func (p *puller) replyTo(r request) string {
+	return p.inbox + "." + strconv.Itoa(r.level) + "." + strconv.FormatUint(r.number, 10)
+}
+
+// ensure makes the model's queue and its consumers when they are not there.
+func (p *puller) ensure(ctx context.Context, now time.Time) bool {
+	if now.Before(p.remake) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, ensureWithin)
+	defer cancel()
+	err := p.door.store.Connection().EnsureModel(ctx, p.model)
+	if err == nil {
+		p.made = true
+		p.plan.forget()
+		return true
+	}
+	p.remake = now.Add(ensureAgain)
+	p.asking.CompareAndSwap(0, now.UnixNano())
+	if ctx.Err() == nil {
+		p.door.tel.Logger.Warn("the queue of a model can't be made", "model", p.model, "error", err)
+	}
+	return false
+}
+
+// take takes what has arrived: a task, or JetStream's word on a request.
+func (p *puller) take(ctx, work context.Context, msg *nats.Msg) {
+	if d, ok := p.delivery(msg); ok {
+		p.answer()
+		p.begin(ctx, work, d)
+		return
+	}
+	level, number, ok := p.requestOf(msg.Subject)
+	if !ok {
+		return
+	}
+	switch status := msg.Header.Get(statusHeader); {
+	case status == statusHeartbeat:
+	case status == statusNone || status == statusTimeout:
+		p.answer()
+		p.plan.over(level, number)
+	default: // nobody serves the consumer, or it is gone: 503, 409 and what may come
+		p.plan.over(level, number)
+		p.made = false
+		if p.remake.Before(time.Now()) {
+			p.remake = time.Now().Add(tick)
+		}
+	}
+}
+
+// The statuses of JetStream's answers that matter here.
+const (
+	statusHeader    = "Status"
+	statusHeartbeat = "100"
+	statusNone      = "404"
+	statusTimeout   = "408"
+)
+
+func (p *puller) answer() {
+	p.answered.Store(time.Now().UnixNano())
+	p.asking.Store(0)
+}
+
+func (p *puller) requestOf(subject string) (level int, number uint64, ok bool) {
+	parts := strings.Split(strings.TrimPrefix(subject, p.inbox+"."), ".")
+	if len(parts) != 2 {
+		return 0, 0, false
+	}
+	level, err := strconv.Atoi(parts[0])
+	if err != nil || level < 1 || level > stream.Levels {
+		return 0, 0, false
+	}
+	number, err = strconv.ParseUint(parts[1], 10, 64)
+	return level, number, err == nil
+}
+
+// delivery reads a message that carries a task.
+func (p *puller) delivery(msg *nats.Msg) (*delivery, bool) {
+	if msg.Reply == "" {
+		return nil, false
+	}
+	meta, err := msg.Metadata()
+	if err != nil {
+		return nil, false
+	}
+	return &delivery{nats: p.nats, msg: msg, meta: meta, taken: time.Now()}, true
+}
+
+// begin works on a task in a goroutine of its own.
+func (p *puller) begin(ctx, work context.Context, d *delivery) {
+	if a, ok := addressOf(d.msg.Subject); ok {
+		p.plan.got(a.level, time.Now())
+	}
+	p.metrics.waited.Observe(d.waited().Seconds())
+	if d.earlier() > 0 {
+		p.metrics.redelivered.Inc()
+	}
+	p.inFlight.Add(1)
+	p.door.held.add(d)
+	entered := ctx.Err() == nil && p.door.house.enter()
+	p.door.tasks.Go(func() {
+		defer p.finish(d, entered)
+		if !entered {
+			p.refuse(d, nakAlone)
+			return
+		}
+		if err := failure.Guard("the worker broke on this task", func() error { p.work(work, d); return nil }); err != nil {
+			p.door.tel.Logger.Error("a task broke its worker", "model", p.model, "subject", d.msg.Subject, "error", err)
+		}
+	})
+}
+
+// finish sees to it that every delivery ends, also that of a task that has broken
+// the worker: it counts as one that never ended.
+func (p *puller) finish(d *delivery, entered bool) {
+	if d.nak(p.door.cfg.Delay) {
+		p.metrics.nak(nakBroken)
+	}
+	p.door.held.remove(d)
+	if entered {
+		p.door.house.leave()
+	}
+	p.inFlight.Add(-1)
+	p.wake()
+}

@@ -1,0 +1,39 @@
+package worker
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"triptych/shared/jobs"
+	"triptych/shared/stream"
+)
+
+// start begins the span of a task's run, below the item's root and linked to the
+// span that published the task. Each delivery has its own.
+func (p *puller) start(ctx context.Context, t *jobs.Task, d *delivery) (context.Context, trace.Span) {
+	a, _ := addressOf(d.msg.Subject)
+	options := []trace.SpanStartOption{
+		trace.WithSpanKind(trace.SpanKindConsumer),
+		trace.WithAttributes(
+			semconv.MessagingSystemKey.String("nats"),
+			semconv.MessagingOperationTypeProcess,
+			semconv.MessagingOperationName("process"),
+			semconv.MessagingDestinationName(stream.StepStream(p.model)),
+			semconv.MessagingConsumerGroupName(stream.StepConsumer(a.level)),
+			attribute.String("triptych.model", p.model),
+			attribute.String("triptych.job", t.GetJob()),
+			attribute.Int64("triptych.item", int64(t.GetItem())),
+			attribute.Int64("triptych.step", int64(t.GetStep())),
+			attribute.Int64("triptych.attempt", int64(t.GetAttempt())),
+			attribute.Int64("triptych.delivery", int64(d.earlier())+1),
+			attribute.Int64("triptych.waited_us", d.waited().Microseconds()),
+		),
+	}
+	if t.From.IsValid() {
+		options = append(options, trace.WithLinks(trace.Link{SpanContext: t.From}))
+	}
+	return p.door.tel.Tracer.Start(ctx, "process "+p.model, options...)
+}
