@@ -44,21 +44,6 @@ func (c *Connection) PutBlobFrom(ctx context.Context, bucket, key string, r io.R
 	})
 }
 
-// PutBlobFrom is PutBlob of what a reader gives. When the reader fails nothing is
-// kept, and its error is returned.
-func (c *Connection) PutBlobFrom(ctx context.Context, bucket, key string, r io.Reader) (*jobs.Blob, error) {
-	store, err := c.js.ObjectStore(ctx, bucket)
-	if err != nil {
-		return nil, Failure(err)
-	}
-	sum := sha256.New()
-	info, err := store.Put(ctx, jetstream.ObjectMeta{Name: key}, io.TeeReader(r, sum))
-	if err != nil {
-		return nil, Failure(err)
-	}
-	return &jobs.Blob{Bucket: bucket, Key: key, Size: info.Size, Digest: sum.Sum(nil)}, nil
-}
-
 // GetBlob reads what PutBlob kept, or a user's upload, into memory that begins with
 // so many bytes left free. One that is gone is NotFound; one that is another than it
 // was is Conflict.
