@@ -6,8 +6,6 @@ package jobs
 import (
 	"context"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -29,8 +27,6 @@ type Jobs struct {
 	board *board.Board
 	api   *api.API
 	tel   *telemetry.Telemetry
-	// made is set once the streams are there.
-	made atomic.Bool
 
 	running sync.WaitGroup
 	stop    context.CancelFunc // of what runs
@@ -65,9 +61,6 @@ func (j *Jobs) Ready() error {
 	}
 	if err := j.store.Connection().Ready(); err != nil {
 		return err
-	}
-	if !j.made.Load() {
-		return failure.New(failure.Unavailable, "the job store is being made ready")
 	}
 	return j.board.Ready()
 }
@@ -109,7 +102,6 @@ func (j *Jobs) Parts() []app.Part {
 
 func (j *Jobs) start(ctx context.Context) error {
 	ctx, j.stop = context.WithCancel(context.WithoutCancel(ctx))
-	j.running.Go(func() { j.ensure(ctx) })
 	j.running.Go(func() { j.board.Run(ctx) })
 	return nil
 }
@@ -119,38 +111,4 @@ func (j *Jobs) halt(context.Context) error {
 	j.stop()
 	j.running.Wait()
 	return nil
-}
-
-const (
-	// ensureTimeout bounds one try to make the streams, and ensureAgain is the pause
-	// before the next.
-	ensureTimeout = 10 * time.Second
-	ensureAgain   = time.Second
-)
-
-// ensure makes the streams, or changes them to the present limits, however long it
-// takes until that is possible.
-func (j *Jobs) ensure(ctx context.Context) {
-	var said string
-	for ctx.Err() == nil {
-		err := j.tryEnsure(ctx)
-		if err == nil {
-			j.made.Store(true)
-			return
-		}
-		if text := err.Error(); text != said && ctx.Err() == nil {
-			j.tel.Logger.Warn("the job store is not ready", "error", err)
-			said = text
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(ensureAgain):
-		}
-	}
-}
-
-func (j *Jobs) tryEnsure(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, ensureTimeout)
-	defer cancel()
-	return j.store.Connection().Ensure(ctx)
 }

@@ -1,11 +1,13 @@
 package api
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
 	"triptych/gateway/jobs/board"
 	pb "triptych/proto/jobs"
+	"triptych/shared/failure"
 	"triptych/shared/stream"
 )
 
@@ -89,6 +91,15 @@ func documentOf(s *board.Snapshot, now time.Time) *document {
 		doc.Callback = &callbackDocument{cb.GetAttempts(), instant(cb.GetDeliveredMs()), cb.GetError(), cb.GetGivenUp()}
 	}
 	return doc
+}
+
+// Document is the status of a job that has ended, as GET /v1/jobs/{id} has it.
+func Document(job *pb.Job) ([]byte, error) {
+	data, err := json.Marshal(documentOf(&board.Snapshot{Record: job, Counts: job.GetCounts()}, time.Now()))
+	if err != nil {
+		return nil, failure.Wrap(err, failure.Internal, "the status of a job can't be written")
+	}
+	return data, nil
 }
 
 // traceID is the trace of the request that brought the job.

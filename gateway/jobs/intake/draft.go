@@ -11,9 +11,8 @@ import (
 )
 
 const (
-	// pageBytes is how large a page may become, and pageItems how many items it may
-	// have: it lies in the store until all of them are done.
-	pageBytes = 768 << 10
+	// pageItems is how many items a page may have: it lies in the store until all of
+	// them are done.
 	pageItems = 1024
 	// itemRoom is left in a page for what an item takes beside its image.
 	itemRoom = 2 << 10
@@ -52,10 +51,7 @@ func newDraft(ctx context.Context, in *Intake, id string) *draft {
 	d := &draft{in: in, id: id}
 	ctx, cancel := context.WithCancelCause(ctx)
 	d.ctx, d.cancel = ctx, func() { cancel(context.Canceled) }
-	size := pageBytes
-	if most := int(in.store.Connection().MaxPayload()) - itemRoom; most > 0 {
-		size = min(size, most)
-	}
+	size := in.store.Connection().PageBytes()
 	d.inline = min(in.store.Connection().Limits().InlineBytes-1, size-itemRoom)
 	d.pages = newPages(in.store, id, size)
 	d.blobs = newBlobs(ctx, cancel, in.store.Connection(), id)

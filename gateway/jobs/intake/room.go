@@ -31,14 +31,17 @@ func (in *Intake) info(ctx context.Context, name string) (*jetstream.StreamInfo,
 	return s.CachedInfo(), nil
 }
 
+// page is the bytes of a page.
+func (in *Intake) page() int64 { return int64(in.store.Connection().PageBytes()) }
+
 // room refuses a job early when not even a page of it would fit.
 func (in *Intake) room(ctx context.Context) error {
 	info, err := in.info(ctx, stream.Inputs)
 	if err != nil {
 		return err
 	}
-	if most := info.Config.MaxBytes; most > 0 && int64(info.State.Bytes)+pageBytes > most {
-		return in.full(failure.New(failure.Busy, "the backlog of jobs is full"), pageBytes)
+	if most := info.Config.MaxBytes; most > 0 && int64(info.State.Bytes)+in.page() > most {
+		return in.full(failure.New(failure.Busy, "the backlog of jobs is full"), 0)
 	}
 	return nil
 }
@@ -60,7 +63,7 @@ func (in *Intake) verdicts(ctx context.Context, items uint32) (last uint64, err 
 			return 0, failure.New(failure.TooLarge, "the job has %d items, there is room for the results of %d", items, most/each)
 		}
 		if info.State.Bytes+need+in.owed()*each > most {
-			return 0, in.full(failure.New(failure.Busy, "there is no room for the results of %d more items", items), pageBytes)
+			return 0, in.full(failure.New(failure.Busy, "there is no room for the results of %d more items", items), 0)
 		}
 	}
 	return info.State.LastSeq, nil
@@ -99,7 +102,7 @@ func (in *Intake) full(err error, bytes int64) error {
 	f := failure.Wrap(err, failure.Busy, "%s", failure.Message(err))
 	f.RetryAfter = waitUnknown
 	if rate > 0 {
-		f.RetryAfter = min(max(time.Duration(float64(max(bytes, pageBytes))/rate*float64(time.Second)), time.Second), waitMost)
+		f.RetryAfter = min(max(time.Duration(float64(max(bytes, in.page()))/rate*float64(time.Second)), time.Second), waitMost)
 	}
 	return f
 }

@@ -14,9 +14,9 @@ import (
 	"triptych/gateway/jobs"
 	"triptych/proto/inference"
 	pb "triptych/proto/jobs"
+	"triptych/shared/app"
 	store "triptych/shared/jobs"
 	"triptych/shared/stream"
-	"triptych/shared/stream/embedded"
 	"triptych/shared/telemetry"
 	"triptych/shared/testkit"
 	"triptych/shared/testkit/natstest"
@@ -29,7 +29,7 @@ type Config struct {
 	Front  func(*fronttest.Config)
 	Models *fake.Server
 	// NATS is a server to use instead of one of its own.
-	NATS *embedded.Server
+	NATS *NATS
 }
 
 // Server is a front with the routes of jobs.
@@ -37,7 +37,7 @@ type Server struct {
 	*fronttest.Server
 	tb    testing.TB
 	Store *store.Store
-	NATS  *embedded.Server
+	NATS  *NATS
 	Jobs  *jobs.Jobs
 }
 
@@ -60,12 +60,12 @@ func Start(tb testing.TB, change ...func(*Config)) *Server {
 	}
 	s := &Server{tb: tb, NATS: cfg.NATS}
 	if s.NATS == nil {
-		s.NATS = natstest.Server(tb)
+		s.NATS = startNATS(tb)
 	}
-	s.Store = natstest.Store(tb, s.NATS, cfg.Stream)
+	s.Store = natstest.Store(tb, nil, func(c *stream.Config) { c.InProcess = s.NATS }, cfg.Stream)
 	s.Jobs = jobs.New(cfg.Jobs, s.Store, cfg.Models, telemetry.Discard())
 	s.Server = fronttest.StartWith(tb, cfg.Models, s.Jobs.Routes(), func(c *fronttest.Config) { c.Background = s.Jobs.Background() }, cfg.Front)
-	for _, part := range s.Jobs.Parts() {
+	for _, part := range append([]app.Part{s.Store.Connection().Part()}, s.Jobs.Parts()...) {
 		if part.Start != nil {
 			if err := part.Start(tb.Context()); err != nil {
 				tb.Fatal(err)
