@@ -12,6 +12,7 @@ pkg-config --exists libjpeg  | libjpeg62-turbo-dev | libjpeg-turbo decodes JPEG 
 pkg-config --exists libwebp  | libwebp-dev         | libwebp decodes WebP in preprocess
 pkg-config --exists zlib     | zlib1g-dev          | zlib unpacks PNG in preprocess
 pkg-config --exists lcms2    | liblcms2-dev        | Little CMS turns color profiles into sRGB in preprocess
+command -v strace            | strace              | shows in make test-chaos that jobs are synced before they are accepted
 have_onnxruntime             | python3-pip         | fetches ONNX Runtime from its wheel
 LIST
 }

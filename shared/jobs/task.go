@@ -117,20 +117,9 @@ func gone(blob *pb.Blob, err error) error {
 func (s *Store) Done(ctx context.Context, t *Task) error {
 	var failed error
 	for _, blob := range t.used {
-		failed = errors.Join(failed, s.dropTensor(ctx, blob.GetKey()))
+		failed = errors.Join(failed, s.conn.Drop(ctx, stream.Tensors, blob.GetKey()))
 	}
 	return failed
-}
-
-func (s *Store) dropTensor(ctx context.Context, key string) error {
-	store, err := s.conn.JetStream().ObjectStore(ctx, stream.Tensors)
-	if err == nil {
-		err = store.Delete(ctx, key)
-	}
-	if errors.Is(err, jetstream.ErrObjectNotFound) {
-		return nil
-	}
-	return stream.Failure(err)
 }
 
 // headerRoom is left for headers in a message: they count as payload.

@@ -113,9 +113,18 @@ func (l *Ledger) get(ctx context.Context, path string) ([]byte, error) {
 	return l.call(ctx, http.MethodGet, path)
 }
 
-// call asks the last gateway: the others may be those that are killed.
-func (l *Ledger) call(ctx context.Context, method, path string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+l.gateways[len(l.gateways)-1]+path, http.NoBody)
+// call asks one gateway after the other: some may be those that are killed.
+func (l *Ledger) call(ctx context.Context, method, path string) (data []byte, err error) {
+	for _, gateway := range l.gateways {
+		if data, err = l.ask(ctx, method, "http://"+gateway+path); err == nil {
+			return data, nil
+		}
+	}
+	return nil, err
+}
+
+func (l *Ledger) ask(ctx context.Context, method, url string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, http.NoBody)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +135,7 @@ func (l *Ledger) call(ctx context.Context, method, path string) ([]byte, error) 
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
 	if err == nil && resp.StatusCode >= 300 {
-		err = fmt.Errorf("%s %s is answered %d: %s", method, path, resp.StatusCode, data)
+		err = fmt.Errorf("%s %s is answered %d: %s", method, url, resp.StatusCode, data)
 	}
 	return data, err
 }

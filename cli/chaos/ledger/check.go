@@ -4,31 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	pb "triptych/proto/jobs"
 	"triptych/shared/jobs"
 )
-
-// Await waits until a gateway says of every accepted job that it has ended.
-func (l *Ledger) Await(ctx context.Context, within time.Duration) {
-	l.tb.Helper()
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	for _, id := range l.Jobs() {
-		for {
-			status, err := l.Status(ctx, id)
-			if err == nil && (status.State == "done" || status.State == "cancelled") {
-				break
-			}
-			if ctx.Err() != nil {
-				l.tb.Errorf("job %s has not ended within %s: %+v %v", id, within, status, err)
-				return
-			}
-			time.Sleep(pause)
-		}
-	}
-}
 
 // Check compares what was accepted with what is stored in NATS and with what a
 // gateway tells. All jobs must have ended.

@@ -2,6 +2,7 @@ package link_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -62,7 +63,7 @@ func answer(t *testing.T, c net.Conn, within time.Duration) string {
 	data := make([]byte, 100)
 	n, err := c.Read(data)
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return "end"
 	case err != nil:
 		return "nothing"

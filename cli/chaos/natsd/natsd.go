@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -57,14 +59,14 @@ const nodes = 3
 // StartCluster runs three servers that know each other, and waits until they serve.
 func StartCluster(tb testing.TB) []*Server {
 	tb.Helper()
-	var ports, routes []string
-	for range nodes {
-		address := testkit.FreeAddress(tb)
-		ports, routes = append(ports, address), append(routes, `"nats-route://`+address+`"`)
+	var ports, routes [nodes]string
+	for i := range nodes {
+		ports[i] = testkit.FreeAddress(tb)
+		routes[i] = strconv.Quote("nats-route://" + ports[i])
 	}
 	servers := make([]*Server, nodes)
 	for i := range servers {
-		cluster := fmt.Sprintf("cluster { name: triptych, listen: %q, routes: [ %s ] }\n", ports[i], strings.Join(routes, ", "))
+		cluster := fmt.Sprintf("cluster { name: triptych, listen: %q, routes: [ %s ] }\n", ports[i], strings.Join(routes[:], ", "))
 		servers[i] = prepare(tb, fmt.Sprintf("node-%d", i), Options{}, cluster)
 		servers[i].Start()
 	}
@@ -102,7 +104,7 @@ jetstream { store_dir: %q, sync_interval: %s, max_memory_store: 1GB, max_file_st
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	command := append(o.Under[:len(o.Under):len(o.Under)], Program(tb), "--config", path)
+	command := slices.Concat(o.Under, []string{Program(tb), "--config", path})
 	s.Process = process.New(tb, command[0], command[1:]...)
 	return s
 }

@@ -55,6 +55,7 @@ type Stack struct {
 	Gateways []*Service
 
 	options Options
+	before  map[*Service]usage
 }
 
 // ackWait is short, so that tests are: what a dead worker held waits for so long.
@@ -63,11 +64,11 @@ const ackWait = "3s"
 // Start runs a stack and waits until it is ready.
 func Start(tb testing.TB, o Options) *Stack {
 	tb.Helper()
-	s := &Stack{tb: tb, Nodes: o.Nodes, Workers: map[string]*Service{}, options: o}
+	s := &Stack{tb: tb, Nodes: o.Nodes, Workers: map[string]*Service{}, options: o, before: map[*Service]usage{}}
 	if s.Nodes == nil {
 		s.Nodes = []*natsd.Server{natsd.Start(tb, o.NATS)}
 	}
-	var upstreams []string
+	upstreams := make([]string, 0, len(Workers()))
 	for _, name := range Workers() {
 		w := s.prepare(name, "")
 		s.Workers[name] = w
@@ -80,6 +81,9 @@ func Start(tb testing.TB, o Options) *Stack {
 		service.Start()
 	}
 	s.WaitReady()
+	for _, service := range s.All() {
+		s.before[service] = service.usage()
+	}
 	return s
 }
 
@@ -114,6 +118,15 @@ func (s *Stack) prepare(name, upstreams string) *Service {
 	}
 	args = append(append(args, s.options.Flags...), s.options.FlagsOf[name]...)
 	service.Process = process.NewService(s.tb, s.options.Programs, name, service.GRPC, args...)
+	return service
+}
+
+// Add runs one more worker, which no gateway knows: it works for jobs alone.
+func (s *Stack) Add(name string) *Service {
+	s.tb.Helper()
+	service := s.prepare(name, "")
+	service.Start()
+	testkit.Eventually(s.tb, startTimeout, "a second "+name+" is ready", service.Ready)
 	return service
 }
 

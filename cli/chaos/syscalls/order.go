@@ -2,7 +2,6 @@ package syscalls
 
 import (
 	"encoding/binary"
-	"fmt"
 	"io"
 	"regexp"
 	"strings"
@@ -130,7 +129,7 @@ func (o *order) sent(c call) {
 			}
 		}
 		if !o.synced[subject] {
-			o.report.Faults = append(o.report.Faults, fmt.Sprintf("%s was acknowledged before it was synced", subject))
+			o.report.Faults = append(o.report.Faults, subject+" was acknowledged before it was synced")
 		}
 	}
 }

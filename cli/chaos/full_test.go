@@ -1,0 +1,156 @@
+//go:build chaos
+
+package chaos_test
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"triptych/cli/chaos/ledger"
+	"triptych/cli/chaos/natsd"
+	"triptych/cli/chaos/spots"
+	"triptych/cli/chaos/stack"
+	"triptych/shared/testkit"
+)
+
+// fill sends jobs, each once, until one is refused for the given reasons, and then
+// those that were refused until they are accepted.
+func (h *house) fill(t *testing.T, job func(n int) ledger.Job, most int, reasons ...int) (refused []ledger.Job) {
+	t.Helper()
+	for n := range most {
+		next := job(n)
+		next.Key = "fill-" + strconv.Itoa(n)
+		reply := h.ledger.Send(t.Context(), 0, next)
+		if reply.Status == http.StatusAccepted {
+			continue
+		}
+		refused = append(refused, next)
+		for _, reason := range reasons {
+			if reply.Status == reason {
+				return refused
+			}
+		}
+		t.Errorf("job %d is answered %d: %s", n, reply.Status, reply.Body)
+	}
+	t.Errorf("none of %d jobs was refused", most)
+	return refused
+}
+
+// fullStream fills the backlog with inputs, and the verdict stream with verdicts,
+// whose room an operator then enlarges. The queues of tasks are full all the time.
+func fullStream(t *testing.T, r *run) {
+	h := open(t, r, stack.Options{Flags: []string{"--jobs-step-messages", "16", "--jobs-backlog-bytes", "1048576", "--jobs-verdict-bytes", "1048576"}})
+	padded := func(n int) ledger.Job {
+		items := ledger.Pictures(100*n, jobItems)
+		for i := range items {
+			items[i].Padding = 8 << 10
+		}
+		return ledger.Job{Model: spots.Slow, Items: items}
+	}
+	refused := h.fill(t, padded, 30, http.StatusTooManyRequests)
+	r.killed()
+	for _, job := range refused {
+		h.deliver(t, job)
+	}
+	h.ledger.Await(t.Context(), within)
+
+	const named = 1400 // verdicts of almost a kilobyte each
+	items := ledger.Pictures(5000, named)
+	for i := range items {
+		items[i].Name = strings.Repeat("n", 700) + strconv.Itoa(i) + ".png"
+	}
+	id := h.deliver(t, ledger.Job{Model: spots.Model, Items: items})
+	before := uint64(0)
+	testkit.Eventually(t, within, "no more verdict is stored", func() bool {
+		time.Sleep(2 * time.Second)
+		now, err := ledger.Verdicts(t.Context(), h.Nodes[0].URL())
+		same := err == nil && now == before && now > 0
+		before = now
+		return same
+	})
+	r.killed()
+	if status, err := h.ledger.Status(t.Context(), id); err != nil || status.State != "running" {
+		t.Errorf("the job with more verdicts than there is room for is %+v, %v", status, err)
+	}
+	syncRoad(t, h.gateway())
+	for _, service := range h.All() {
+		service.Restart("--jobs-verdict-bytes", "67108864")
+	}
+	h.close(t)
+}
+
+// disk is a file system of its own in memory, which goes with a process that holds
+// it: nothing has to be unmounted.
+func disk(t *testing.T, size string) string {
+	t.Helper()
+	holder := exec.CommandContext(t.Context(), "unshare", "--map-root-user", "--mount", "sh", "-c", "mount -t tmpfs -o size="+size+" none /mnt && echo mounted && exec sleep infinity")
+	holder.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	said := &strings.Builder{}
+	out, err := holder.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	holder.Stderr = said
+	if err := holder.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = holder.Process.Kill()
+		_ = holder.Wait() // it says "killed"
+	})
+	if _, err := out.Read(make([]byte, len("mounted\n"))); err != nil {
+		t.Fatalf("no file system in memory: %v %s", err, said)
+	}
+	return filepath.Join("/proc", strconv.Itoa(holder.Process.Pid), "root", "mnt")
+}
+
+// fullDisk has somebody else fill the disk on which NATS stores.
+func fullDisk(t *testing.T, r *run) {
+	dir := disk(t, "64m")
+	h := open(t, r, stack.Options{NATS: natsd.Options{Directory: filepath.Join(dir, "nats")}})
+	l := h.begin(t, spots.Slow)
+	h.progress(t, jobItems)
+	l.end()
+	l = h.begin(t, spots.Slow)
+	ballast := filepath.Join(dir, "ballast")
+	h.fillDisk(t, ballast)
+	r.killed()
+	reply := ledger.Reply{}
+	testkit.Eventually(t, within, "new jobs are refused", func() bool {
+		reply = h.ledger.Send(t.Context(), 0, ledger.Job{Model: spots.Model, Items: ledger.Pictures(3000, jobItems)})
+		return reply.Status == http.StatusTooManyRequests || reply.Status == http.StatusServiceUnavailable
+	})
+	r.note("refused with %d: %s", reply.Status, strings.TrimSpace(reply.Body))
+	syncRoad(t, h.gateway())
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	h.Nodes[0].Restart() // it does not store any more before somebody does this
+	l.end()
+	h.close(t)
+}
+
+// fillDisk writes until nothing more goes in.
+func (h *house) fillDisk(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, size := range []int{1 << 20, 1} {
+		for block := make([]byte, size); err == nil; {
+			_, err = f.Write(block)
+		}
+		if size > 1 {
+			err = nil
+		}
+	}
+}
