@@ -18,7 +18,6 @@ import (
 	"triptych/gateway/rest"
 	"triptych/gateway/web"
 	"triptych/proto/inference"
-	pb "triptych/proto/jobs"
 	"triptych/shared/app"
 	"triptych/shared/failure"
 	"triptych/shared/jobs"
@@ -54,7 +53,7 @@ func New(cfg Config, store *jobs.Store, server inference.GRPCInferenceServiceSer
 	if err != nil {
 		return nil, err
 	}
-	cfg.Intake.Callback, cfg.Feed.Callback = calls.Validate, callbacks{calls}
+	cfg.Intake.Callback, cfg.Feed.Callback = calls.Validate, webhook.Jobs{Caller: calls, Document: api.Document}
 	if j.gauges, err = gauges.New(store, j.board, tel); err != nil {
 		return nil, err
 	}
@@ -62,18 +61,6 @@ func New(cfg Config, store *jobs.Store, server inference.GRPCInferenceServiceSer
 	in := intake.New(cfg.Intake, store, j.board, server, tel)
 	j.api = api.New(j.ending, cfg.Intake, store, j.board, in, j.Ready)
 	return j, nil
-}
-
-// callbacks tells of a job that has ended what its status says.
-type callbacks struct{ *webhook.Caller }
-
-// Call implements feed.Caller.
-func (c callbacks) Call(ctx context.Context, job *pb.Job) error {
-	body, err := api.Document(job)
-	if err != nil {
-		return err
-	}
-	return c.Caller.Call(ctx, job.GetId(), job.GetCallbackUrl(), body)
 }
 
 func unsupported() error {
