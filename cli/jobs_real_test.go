@@ -107,7 +107,7 @@ func TestJobsForReal(t *testing.T) {
 }
 
 func cancelForReal(t *testing.T, f *fakeJobs, files string) {
-	status, out, errs := f.run("", "jobs", "submit", files, "--model", spots.Hanging, "--quiet")
+	status, out, errs := f.run("", "jobs", "submit", files, "--model", spots.Slow, "--quiet")
 	if status != 0 {
 		t.Fatal(errs)
 	}

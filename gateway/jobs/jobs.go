@@ -5,7 +5,9 @@ package jobs
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -26,12 +28,10 @@ import (
 
 // Jobs is all of it. Safe for concurrent use.
 type Jobs struct {
-	store  *jobs.Store // nil: there are no jobs
-	board  *board.Board
-	api    *api.API
-	feed   *feed.Feeder
-	gauges *gauges.Gauges
-	tel    *telemetry.Telemetry
+	store *jobs.Store // nil: there are no jobs
+	board *board.Board
+	api   *api.API
+	parts []app.Part
 
 	running sync.WaitGroup
 	stop    context.CancelFunc // of what runs
@@ -42,26 +42,33 @@ type Jobs struct {
 // New joins the parts over a job store, which may be nil: then every route says so.
 // Models are those of server. The settings have been validated.
 func New(cfg Config, store *jobs.Store, server inference.GRPCInferenceServiceServer, tel *telemetry.Telemetry) (*Jobs, error) {
-	j := &Jobs{store: store, tel: tel}
+	j := &Jobs{store: store}
 	j.ending, j.end = context.WithCancel(context.Background())
 	if store == nil {
 		j.api = api.New(j.ending, cfg.Intake, nil, nil, nil, unsupported)
 		return j, nil
 	}
 	j.board = board.New(store, tel.Logger)
-	calls, err := webhook.New(cfg.Webhook, tel)
+	callbacks, err := webhook.New(cfg.Webhook, tel)
 	if err != nil {
 		return nil, err
 	}
-	cfg.Intake.Callback, cfg.Feed.Callback = calls.Validate, webhook.Jobs{Caller: calls, Document: api.Document}
-	if j.gauges, err = gauges.New(store, j.board, tel); err != nil {
+	in := intake.New(cfg.Intake, store, j.board, server, callbacks, tel)
+	j.api = api.New(j.ending, cfg.Intake, store, j.board, in, j.Ready)
+	figures, err := gauges.New(store, j.board, tel)
+	if err != nil {
 		return nil, err
 	}
-	j.feed = feed.New(cfg.Feed, store, j.board, tel)
-	in := intake.New(cfg.Intake, store, j.board, server, tel)
-	j.api = api.New(j.ending, cfg.Intake, store, j.board, in, j.Ready)
+	cfg.Feed.Callback = webhook.Jobs{Caller: callbacks, Document: api.Document}
+	// What is still coming in has no record, and must not be taken for lost property.
+	cfg.Feed.Orphans = max(cfg.Feed.Orphans, cfg.Intake.Timeout+orphansGrace)
+	feeder := feed.New(cfg.Feed, store, j.board, tel)
+	j.parts = []app.Part{{Name: "jobs", Start: j.start, Stop: j.halt}, feeder.Part(), figures.Part()}
 	return j, nil
 }
+
+// orphansGrace is how much longer than its upload a job may take to be accepted.
+const orphansGrace = 15 * time.Minute
 
 func unsupported() error {
 	return failure.New(failure.Unsupported, "jobs are not enabled here: the gateway was started without --nats-url")
@@ -101,17 +108,14 @@ func (j *Jobs) Background() rest.Background {
 	return j.api
 }
 
-// Parts are what runs, in the order of their start: what follows the jobs, feeds and
-// measures them, and, as a door, the answers that follow a job.
+// Parts are what runs, in the order of their start: what follows the jobs, what feeds
+// and counts them, and, as a door, the answers that follow a job.
 func (j *Jobs) Parts() []app.Part {
 	answers := app.Part{Name: "job answers", Door: true, Stop: func(context.Context) error {
 		j.end()
 		return nil
 	}}
-	if j.store == nil {
-		return []app.Part{answers}
-	}
-	return []app.Part{{Name: "jobs", Start: j.start, Stop: j.halt}, j.feed.Part(), j.gauges.Part(), answers}
+	return append(slices.Clone(j.parts), answers)
 }
 
 func (j *Jobs) start(ctx context.Context) error {

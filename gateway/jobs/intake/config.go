@@ -27,9 +27,6 @@ type Config struct {
 	// Deadline is by when a job that says nothing must be done, and MaxDeadline the
 	// latest that one may ask for.
 	Deadline, MaxDeadline time.Duration
-	// Callback says why an address is no callback, as a failure for the caller; nil
-	// takes any. No flag sets it.
-	Callback func(address string) error
 }
 
 var _ config.Section = (*Config)(nil)

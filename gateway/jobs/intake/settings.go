@@ -78,8 +78,8 @@ func (s *settings) check(in *Intake) (c checked, err error) {
 	if _, err = s.topK(); err != nil {
 		return c, err
 	}
-	if address := s.text["callback_url"]; address != "" && in.cfg.Callback != nil {
-		err = in.cfg.Callback(address)
+	if address := s.text["callback_url"]; address != "" {
+		err = in.callbacks.Validate(address)
 	}
 	return c, err
 }
