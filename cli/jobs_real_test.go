@@ -54,6 +54,7 @@ func hook(t *testing.T) (url string, told chan string) {
 // The commands do with the real services what they do with the fake.
 func TestJobsForReal(t *testing.T) {
 	up := clustertest.Up(t, spots.Repository(t), 12, func(c *cluster.Config) {
+		c.Common.Worker.Attempts = 2
 		c.Gateway.Jobs.Webhook.Secrets, c.Gateway.Jobs.Webhook.AllowPrivate = []string{strings.Repeat("s", 24)}, true
 	})
 	callback, told := hook(t)
@@ -107,7 +108,7 @@ func TestJobsForReal(t *testing.T) {
 }
 
 func cancelForReal(t *testing.T, f *fakeJobs, files string) {
-	status, out, errs := f.run("", "jobs", "submit", files, "--model", spots.Hanging, "--quiet")
+	status, out, errs := f.run("", "jobs", "submit", files, "--model", spots.Slow, "--quiet")
 	if status != 0 {
 		t.Fatal(errs)
 	}
