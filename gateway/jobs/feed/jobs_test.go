@@ -351,6 +351,7 @@ func (c *caller) called() int {
 
 func TestCallback(t *testing.T) {
 	away := failure.New(failure.Unavailable, "it answered 503")
+	away.RetryAfter = time.Millisecond
 	for name, tt := range map[string]struct {
 		fails []error
 		calls int
