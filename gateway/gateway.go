@@ -73,7 +73,9 @@ func (g *Gateway) join(common stage.Config, cfg Config) error {
 	g.rpc = room.Server(g.router)
 	cfg.Front.RequestTimeout = common.RPC.RequestTimeout
 	cfg.Jobs.Intake.MaxImage = cfg.Front.Classify.MaxImage
-	g.jobs = jobs.New(cfg.Jobs, g.stage.Jobs, g.router, g.stage.Telemetry)
+	if g.jobs, err = jobs.New(cfg.Jobs, g.stage.Jobs, g.router, g.stage.Telemetry); err != nil {
+		return err
+	}
 	if g.front, err = front.New(cfg.Front, g.router, room, g.stage.Telemetry, g.jobs.Background(), g.jobs.Routes()...); err != nil {
 		return err
 	}

@@ -5,13 +5,18 @@ package jobs
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"triptych/gateway/jobs/api"
 	"triptych/gateway/jobs/board"
+	"triptych/gateway/jobs/feed"
+	"triptych/gateway/jobs/gauges"
 	"triptych/gateway/jobs/intake"
+	"triptych/gateway/jobs/webhook"
 	"triptych/gateway/rest"
 	"triptych/gateway/web"
 	"triptych/proto/inference"
@@ -26,7 +31,7 @@ type Jobs struct {
 	store *jobs.Store // nil: there are no jobs
 	board *board.Board
 	api   *api.API
-	tel   *telemetry.Telemetry
+	parts []app.Part
 
 	running sync.WaitGroup
 	stop    context.CancelFunc // of what runs
@@ -36,18 +41,34 @@ type Jobs struct {
 
 // New joins the parts over a job store, which may be nil: then every route says so.
 // Models are those of server. The settings have been validated.
-func New(cfg Config, store *jobs.Store, server inference.GRPCInferenceServiceServer, tel *telemetry.Telemetry) *Jobs {
-	j := &Jobs{store: store, tel: tel}
+func New(cfg Config, store *jobs.Store, server inference.GRPCInferenceServiceServer, tel *telemetry.Telemetry) (*Jobs, error) {
+	j := &Jobs{store: store}
 	j.ending, j.end = context.WithCancel(context.Background())
 	if store == nil {
 		j.api = api.New(j.ending, cfg.Intake, nil, nil, nil, unsupported)
-		return j
+		return j, nil
 	}
 	j.board = board.New(store, tel.Logger)
-	in := intake.New(cfg.Intake, store, j.board, server, tel)
+	callbacks, err := webhook.New(cfg.Webhook, tel)
+	if err != nil {
+		return nil, err
+	}
+	in := intake.New(cfg.Intake, store, j.board, server, callbacks, tel)
 	j.api = api.New(j.ending, cfg.Intake, store, j.board, in, j.Ready)
-	return j
+	figures, err := gauges.New(store, j.board, tel)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Feed.Callback = webhook.Jobs{Caller: callbacks, Document: api.Document}
+	// What is still coming in has no record, and must not be taken for lost property.
+	cfg.Feed.Orphans = max(cfg.Feed.Orphans, cfg.Intake.Timeout+orphansGrace)
+	feeder := feed.New(cfg.Feed, store, j.board, tel)
+	j.parts = []app.Part{{Name: "jobs", Start: j.start, Stop: j.halt}, feeder.Part(), figures.Part()}
+	return j, nil
 }
+
+// orphansGrace is how much longer than its upload a job may take to be accepted.
+const orphansGrace = 15 * time.Minute
 
 func unsupported() error {
 	return failure.New(failure.Unsupported, "jobs are not enabled here: the gateway was started without --nats-url")
@@ -87,17 +108,14 @@ func (j *Jobs) Background() rest.Background {
 	return j.api
 }
 
-// Parts are what runs, in the order of their start: what keeps and follows the jobs,
-// and, as a door, the answers that follow a job.
+// Parts are what runs, in the order of their start: what follows the jobs, what feeds
+// and counts them, and, as a door, the answers that follow a job.
 func (j *Jobs) Parts() []app.Part {
 	answers := app.Part{Name: "job answers", Door: true, Stop: func(context.Context) error {
 		j.end()
 		return nil
 	}}
-	if j.store == nil {
-		return []app.Part{answers}
-	}
-	return []app.Part{{Name: "jobs", Start: j.start, Stop: j.halt}, answers}
+	return append(slices.Clone(j.parts), answers)
 }
 
 func (j *Jobs) start(ctx context.Context) error {

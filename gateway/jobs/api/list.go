@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"encoding/base64"
 	"net/http"
 	"slices"
@@ -56,25 +55,20 @@ func (a *API) list(c *gin.Context) error {
 	if err := a.board.Ready(); err != nil {
 		return err
 	}
-	var found []*board.Snapshot
+	doc := &listDocument{Jobs: []*document{}}
+	var last place
 	a.board.Each(func(s *board.Snapshot) bool {
 		r := s.Record
-		if (state == "" || states[r.GetState()] == state) && wants(c, "model", r.GetModel()) && wants(c, "name", r.GetName()) && before.after(r) {
-			found = append(found, s)
+		if state != "" && states[r.GetState()] != state || !wants(c, "model", r.GetModel()) || !wants(c, "name", r.GetName()) || !before.after(r) {
+			return true
 		}
+		if len(doc.Jobs) == limit {
+			doc.Next = last.String()
+			return false
+		}
+		doc.Jobs, last = append(doc.Jobs, documentOf(s, a.now())), place{r.GetCreatedMs(), r.GetId()}
 		return true
 	})
-	slices.SortFunc(found, func(x, y *board.Snapshot) int {
-		return cmp.Or(cmp.Compare(y.Record.GetCreatedMs(), x.Record.GetCreatedMs()), strings.Compare(y.Record.GetId(), x.Record.GetId()))
-	})
-	doc := &listDocument{Jobs: []*document{}}
-	for _, s := range found[:min(limit, len(found))] {
-		doc.Jobs = append(doc.Jobs, documentOf(s, a.now()))
-	}
-	if len(found) > limit {
-		last := found[limit-1].Record
-		doc.Next = place{last.GetCreatedMs(), last.GetId()}.String()
-	}
 	return web.JSON(c, http.StatusOK, doc)
 }
 

@@ -29,16 +29,23 @@ type Intake struct {
 	board  *board.Board
 	server inference.GRPCInferenceServiceServer
 	tel    *telemetry.Telemetry
+	// callbacks are asked whether they could ever be called.
+	callbacks Callbacks
 	// uploads and spool are what is left for further jobs.
 	uploads, spool *semaphore.Weighted
 	temporary      string
 	now            func() time.Time
 }
 
+// Callbacks says of an address whether it may be called when a job has ended.
+type Callbacks interface {
+	Validate(address string) error
+}
+
 // New makes an intake for models that server has. The settings have been validated.
-func New(cfg Config, store *jobs.Store, known *board.Board, server inference.GRPCInferenceServiceServer, tel *telemetry.Telemetry) *Intake {
+func New(cfg Config, store *jobs.Store, known *board.Board, server inference.GRPCInferenceServiceServer, callbacks Callbacks, tel *telemetry.Telemetry) *Intake {
 	return &Intake{
-		cfg: cfg, store: store, board: known, server: server, tel: tel,
+		cfg: cfg, store: store, board: known, server: server, callbacks: callbacks, tel: tel,
 		uploads: semaphore.NewWeighted(int64(cfg.Uploads)), spool: semaphore.NewWeighted(cfg.SpoolBytes),
 		temporary: os.TempDir(), now: time.Now,
 	}

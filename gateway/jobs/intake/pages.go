@@ -45,7 +45,7 @@ type sent struct {
 	page   *pb.Page
 	arena  []byte
 	ack    jetstream.PubAckFuture
-	err    error // it could not be sent
+	err    error // it could not be sent, or stored
 }
 
 func newPages(store *jobs.Store, job string, most int) *pages {
@@ -138,6 +138,7 @@ func (p *pages) settle(ctx context.Context, s *sent) error {
 		if err == nil {
 			err = stored(patience, s.ack)
 		}
+		s.err = err // its answer comes but once
 		switch {
 		case err == nil:
 			return nil

@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -32,6 +33,7 @@ func small(c *jobstest.Config) {
 	c.Jobs.Intake.MaxBytes = 8 << 20
 	c.Jobs.Intake.MaxImage = 5 << 20
 	c.Jobs.Intake.MaxRatio = 10
+	c.Jobs.Webhook.Secrets = []string{"a secret that is only for these tests"}
 	loading := fake.Echo("loading", inference.DataType_TYPE_STRING, 1)
 	loading.Fault = failure.New(failure.Unavailable, "model %q is loading", "loading")
 	c.Models.Models = append(c.Models.Models, loading)
@@ -40,13 +42,7 @@ func small(c *jobstest.Config) {
 // noise is bytes that do not pack.
 func noise(size int) string {
 	data := make([]byte, size)
-	x := uint64(88172645463325252)
-	for i := range data {
-		x ^= x << 13
-		x ^= x >> 7
-		x ^= x << 17
-		data[i] = byte(x)
-	}
+	_, _ = rand.NewChaCha8([32]byte{}).Read(data)
 	return string(data)
 }
 

@@ -6,8 +6,6 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"triptych/gateway/jobs/board"
-	pb "triptych/proto/jobs"
 	"triptych/shared/failure"
 	"triptych/shared/stream"
 )
@@ -62,27 +60,11 @@ func (in *Intake) verdicts(ctx context.Context, items uint32) (last uint64, err 
 		if need > most {
 			return 0, failure.New(failure.TooLarge, "the job has %d items, there is room for the results of %d", items, most/each)
 		}
-		if info.State.Bytes+need+in.owed()*each > most {
+		if info.State.Bytes+need+in.board.Totals().Undecided*each > most {
 			return 0, in.full(failure.New(failure.Busy, "there is no room for the results of %d more items", items), 0)
 		}
 	}
 	return info.State.LastSeq, nil
-}
-
-// owed is how many items have no verdict yet.
-func (in *Intake) owed() uint64 {
-	var owed uint64
-	in.board.Each(func(s *board.Snapshot) bool {
-		if open(s.Record) {
-			owed += uint64(s.Undecided())
-		}
-		return true
-	})
-	return owed
-}
-
-func open(job *pb.Job) bool {
-	return job.GetState() == pb.State_STATE_ACCEPTED || job.GetState() == pb.State_STATE_CANCELLING
 }
 
 // full says that a job does not fit into the store, and when so many bytes may have
@@ -92,13 +74,7 @@ func (in *Intake) full(err error, bytes int64) error {
 	if most := in.store.Connection().Limits().BacklogBytes; bytes > most-most/10 {
 		return failure.Wrap(err, failure.TooLarge, "the job has more bytes than the backlog of jobs, which has %d", most)
 	}
-	var rate float64
-	in.board.Each(func(s *board.Snapshot) bool {
-		if open(s.Record) && s.Record.GetItems() > 0 {
-			rate += s.Rate * float64(s.Record.GetBytes()) / float64(s.Record.GetItems())
-		}
-		return true
-	})
+	rate := in.board.Totals().BytesRate
 	f := failure.Wrap(err, failure.Busy, "%s", failure.Message(err))
 	f.RetryAfter = waitUnknown
 	if rate > 0 {

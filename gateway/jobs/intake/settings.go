@@ -2,7 +2,6 @@ package intake
 
 import (
 	"cmp"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,7 +78,10 @@ func (s *settings) check(in *Intake) (c checked, err error) {
 	if _, err = s.topK(); err != nil {
 		return c, err
 	}
-	return c, checkCallback(s.text["callback_url"])
+	if address := s.text["callback_url"]; address != "" {
+		err = in.callbacks.Validate(address)
+	}
+	return c, err
 }
 
 // priorities are the words for 1, 2 and 3.
@@ -138,17 +140,4 @@ func (s *settings) topK() (*inference.InferParameter, error) {
 		return nil, failure.New(failure.Invalid, "top_k must be a whole number from 1 to %d", maxTopK)
 	}
 	return oip.Int64(k), nil
-}
-
-// checkCallback refuses what can be no callback. Where it may lead is decided when it
-// is called.
-func checkCallback(text string) error {
-	if text == "" {
-		return nil
-	}
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Fragment != "" {
-		return failure.New(failure.Invalid, "callback_url is %s, must be an http or https address without user or fragment", failure.Quote(text))
-	}
-	return nil
 }

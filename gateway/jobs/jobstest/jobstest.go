@@ -63,7 +63,10 @@ func Start(tb testing.TB, change ...func(*Config)) *Server {
 		s.NATS = startNATS(tb)
 	}
 	s.Store = natstest.Store(tb, nil, func(c *stream.Config) { c.InProcess = s.NATS }, cfg.Stream)
-	s.Jobs = jobs.New(cfg.Jobs, s.Store, cfg.Models, telemetry.Discard())
+	var err error
+	if s.Jobs, err = jobs.New(cfg.Jobs, s.Store, cfg.Models, telemetry.Discard()); err != nil {
+		tb.Fatal(err)
+	}
 	s.Server = fronttest.StartWith(tb, cfg.Models, s.Jobs.Routes(), func(c *fronttest.Config) { c.Background = s.Jobs.Background() }, cfg.Front)
 	for _, part := range append([]app.Part{s.Store.Connection().Part()}, s.Jobs.Parts()...) {
 		if part.Start != nil {
