@@ -2,7 +2,6 @@ package board_test
 
 import (
 	"context"
-
 	"fmt"
 	"sync"
 	"testing"

@@ -350,6 +350,7 @@ func (c *caller) called() int {
 }
 
 func TestCallback(t *testing.T) {
+	t.Parallel()
 	away := failure.New(failure.Unavailable, "it answered 503")
 	away.RetryAfter = time.Millisecond
 	for name, tt := range map[string]struct {
