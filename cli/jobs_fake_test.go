@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -54,18 +55,18 @@ func newFakeJobs(t *testing.T) *fakeJobs {
 	f := &fakeJobs{t: t, changed: make(chan struct{}), keys: map[string]*fakeJob{}, faults: map[string][]fault{}}
 	mux := http.NewServeMux()
 	for route, handle := range map[string]http.HandlerFunc{
-		"POST /v1/jobs":                                f.submit,
-		"GET /v1/jobs":                                 f.list,
-		"GET /v1/jobs/{id}":                            f.get,
-		"DELETE /v1/jobs/{id}":                         f.cancel,
-		"GET /v1/jobs/{id}/results":                    f.results,
-		"GET /v1/jobs/{id}/events":                     f.events,
-		"GET /v1/dead-letters":                         f.letters,
-		"GET /v1/dead-letters/{job}/{item}":            f.letter,
-		"POST /v1/dead-letters/{job}/{item}/requeue":   f.change("requeued"),
-		"POST /v1/dead-letters/requeue":                f.change("requeued"),
-		"DELETE /v1/dead-letters/{job}/{item}":         f.change("purged"),
-		"DELETE /v1/dead-letters":                      f.change("purged"),
+		"POST /v1/jobs":                              f.submit,
+		"GET /v1/jobs":                               f.list,
+		"GET /v1/jobs/{id}":                          f.get,
+		"DELETE /v1/jobs/{id}":                       f.cancel,
+		"GET /v1/jobs/{id}/results":                  f.results,
+		"GET /v1/jobs/{id}/events":                   f.events,
+		"GET /v1/dead-letters":                       f.letters,
+		"GET /v1/dead-letters/{job}/{item}":          f.letter,
+		"POST /v1/dead-letters/{job}/{item}/requeue": f.change("requeued"),
+		"POST /v1/dead-letters/requeue":              f.change("requeued"),
+		"DELETE /v1/dead-letters/{job}/{item}":       f.change("purged"),
+		"DELETE /v1/dead-letters":                    f.change("purged"),
 	} {
 		mux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {
 			if hit := f.arrive(route, r); hit != nil {
@@ -205,7 +206,7 @@ func itemsOf(contentType string, body []byte) (items []string, err error) {
 		form := multipart.NewReader(bytes.NewReader(body), params["boundary"])
 		for {
 			part, err := form.NextPart()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return items, nil
 			}
 			if err != nil {
@@ -378,7 +379,7 @@ func (f *fakeJobs) cancel(w http.ResponseWriter, r *http.Request) {
 func (j *fakeJob) line(i int) map[string]any {
 	doc := map[string]any{
 		"cursor": strconv.Itoa(i + 1), "item": i, "name": j.items[i], "state": j.outcomes[i],
-		"timings_ms": map[string]float64{"total": 12.34}, "trace_id": "t", "attempts": 1,
+		"timings_ms": map[string]float64{"waited": 2, "queue": 4.34, "compute": 6, "step m": 10.34}, "trace_id": "t", "attempts": 1,
 	}
 	switch j.outcomes[i] {
 	case "succeeded":

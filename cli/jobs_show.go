@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -48,7 +49,7 @@ func pace(job client.Job) []string {
 
 // writeJob writes all that is known of a job.
 func writeJob(w io.Writer, job client.Job) error {
-	items := []string{fmt.Sprintf("%d", job.Items)}
+	items := []string{strconv.Itoa(job.Items)}
 	for _, part := range jobParts(job) {
 		if part.N > 0 {
 			items = append(items, fmt.Sprintf("%d %s", part.N, part.Name))

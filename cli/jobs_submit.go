@@ -47,10 +47,9 @@ items succeeded. With --results it also writes what becomes of them, as it comes
 			return flags.run(cmd.Context(), streams, args)
 		},
 	}
+	flags.timeout = 10 * time.Minute // archives are unpacked before they are answered
 	flags.followFlags.register(cmd)
 	f := cmd.Flags()
-	// Archives are unpacked before they are answered.
-	f.DurationVar(&flags.timeout, "timeout", 10*time.Minute, "How long the connection may stand still, and the answer take when all is sent")
 	f.StringVar(&flags.model, "model", "classify", "The model, an ensemble of image bytes to something")
 	f.StringVar(&flags.version, "model-version", "", "The model's version (default: the latest)")
 	f.StringVar(&flags.name, "name", "", "A name for the job, for lists")

@@ -97,10 +97,14 @@ type serverFlags struct {
 	timeout time.Duration
 }
 
+// register adds the flags; a timeout that is set is the default.
 func (f *serverFlags) register(cmd *cobra.Command) {
+	if f.timeout == 0 {
+		f.timeout = 30 * time.Second
+	}
 	cmd.Flags().StringVar(&f.server, "server", "http://"+config.HTTPAddress, "The gateway's URL")
 	cmd.Flags().StringVar(&f.output, "output", "text", "Form of the answer: text, json")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second, "How long an answer may take")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", f.timeout, "How long an answer may take")
 }
 
 func (f *serverFlags) client() (*client.Client, error) {

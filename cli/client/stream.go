@@ -33,7 +33,7 @@ func (c *Client) open(ctx context.Context, path string, headers http.Header, lim
 		return nil, err
 	}
 	req.Header = headers
-	resp, err := c.stream.Do(req)
+	resp, err := c.stream.Do(req) //nolint:bodyclose // lines.close does
 	if err != nil {
 		stop()
 		return nil, c.broken(ctx, err)

@@ -2,6 +2,7 @@ package progress
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -75,7 +76,7 @@ func (s State) done() int64 {
 
 func (s State) head() string {
 	if s.Total <= 0 {
-		return fmt.Sprint(s.done())
+		return strconv.FormatInt(s.done(), 10)
 	}
 	return fmt.Sprintf("%d/%d %d%%", s.done(), s.Total, s.done()*100/s.Total)
 }

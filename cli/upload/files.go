@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"triptych/shared/failure"
 )
@@ -48,7 +49,7 @@ func (b *Body) writeForm(w io.Writer, paths []string, boundary string) error {
 	room := make([]byte, buffer)
 	err := walk(paths, func(path, name string) error {
 		part, err := form.CreatePart(textproto.MIMEHeader{
-			"Content-Disposition": {multipart.FileContentDisposition("image", name)},
+			"Content-Disposition": {multipart.FileContentDisposition("image", printable(name))},
 			"Content-Type":        {"application/octet-stream"},
 		})
 		if err != nil {
@@ -63,12 +64,22 @@ func (b *Body) writeForm(w io.Writer, paths []string, boundary string) error {
 	return form.Close()
 }
 
+// printable is a name without what no header may have.
+func printable(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, name)
+}
+
 func copyFile(w io.Writer, path string, room []byte) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return unreadable(path, err)
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // a file that was only read
 	if _, err := io.CopyBuffer(w, reader{f}, room); err != nil {
 		if errors.Is(err, io.ErrClosedPipe) {
 			return err // nobody reads any more

@@ -3,6 +3,7 @@ package upload
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -17,7 +18,7 @@ func Input(in io.Reader) (*Body, error) {
 	buffered := bufio.NewReaderSize(in, buffer)
 	head, err := buffered.Peek(4)
 	if len(head) == 0 {
-		if err != io.EOF {
+		if !errors.Is(err, io.EOF) {
 			return nil, unreadable("standard input", err)
 		}
 		return nil, failure.New(failure.Invalid, "nothing came on standard input, where an archive should")
@@ -80,7 +81,7 @@ func (s *spool) more(p []byte, at int64) (int, error) {
 		return 0, failure.Wrap(werr, failure.Invalid, "standard input can't be kept in a temporary file")
 	}
 	s.size.Add(int64(n))
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = unreadable("standard input", err)
 	}
 	s.ended = err

@@ -34,11 +34,11 @@ func (t *term) expect(record *pb.Job) {
 	if known := t.calls[id]; known != nil && known.running {
 		return
 	}
-	// What is left of the pause is measured by the clock that it was written by, but
-	// no jump of it makes the pause longer than it can be.
+	// What is left of the pause is read from the clock that it was written by; no jump
+	// of it makes the pause longer than any can be.
 	left := time.Duration(0)
 	if c.GetNextMs() > 0 {
-		left = min(time.UnixMilli(c.GetNextMs()).Sub(t.cfg.Now()), t.callPause(c.GetAttempts()))
+		left = min(time.UnixMilli(c.GetNextMs()).Sub(t.cfg.Now()), callPause)
 	}
 	t.calls[id] = &callback{due: time.Now().Add(left)}
 }
@@ -119,13 +119,13 @@ func (t *term) note(job *pb.Job, failed error) {
 		return
 	}
 	c.Error = failure.Message(failed)
-	kind := failure.KindOf(failed)
-	if kind == failure.Invalid || kind == failure.Forbidden || c.GetAttempts() >= callAttempts || now.Sub(time.UnixMilli(job.GetEndedMs())) > callFor {
+	if !failure.KindOf(failed).Retryable() || c.GetAttempts() >= callAttempts || now.Sub(time.UnixMilli(job.GetEndedMs())) > callFor {
 		c.GivenUp = true
 		t.metrics.callbacks.WithLabelValues("given_up").Inc()
 		t.tel.Logger.Warn("the callback of a job is given up", "job", job.GetId(), "attempts", c.GetAttempts(), "error", failed)
 		return
 	}
-	c.NextMs = now.Add(t.callPause(c.GetAttempts())).UnixMilli()
+	wait := max(t.callPause(c.GetAttempts()), min(failure.RetryAfter(failed), callPause))
+	c.NextMs = now.Add(wait).UnixMilli()
 	t.metrics.callbacks.WithLabelValues("failed").Inc()
 }

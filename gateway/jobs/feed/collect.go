@@ -2,7 +2,6 @@ package feed
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"strings"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"triptych/gateway/jobs/board"
-	pb "triptych/proto/jobs"
 	"triptych/shared/failure"
 	"triptych/shared/stream"
 )
@@ -104,7 +102,7 @@ func (t *term) erase(ctx context.Context, id string, before int64) error {
 			return err
 		}
 	}
-	if err := t.eraseKey(ctx, kv, record); err != nil {
+	if err := t.store.DropKey(ctx, record); err != nil {
 		return err
 	}
 	err = stream.Failure(kv.Purge(ctx, stream.JobRecord(id), jetstream.LastRevision(entry.Revision())))
@@ -113,14 +111,6 @@ func (t *term) erase(ctx context.Context, id string, before int64) error {
 	}
 	t.metrics.collected.WithLabelValues("job").Inc()
 	return err
-}
-
-// eraseKey lets a job's idempotency key be used again.
-func (t *term) eraseKey(ctx context.Context, kv jetstream.KeyValue, record *pb.Job) error {
-	if len(record.GetIdempotency()) == 0 {
-		return nil
-	}
-	return stream.Failure(kv.Purge(ctx, "key."+hex.EncodeToString(record.GetIdempotency())))
 }
 
 func (t *term) purge(ctx context.Context, of, subject string) error {
@@ -202,7 +192,8 @@ func (t *term) strays(ctx context.Context, what string, ids map[string]bool) []s
 			seen[id] = first
 			continue
 		}
-		if _, err := t.store.Job(ctx, id); failure.KindOf(err) == failure.NotFound {
+		// Whoever is still about to create the job must not.
+		if void, err := t.store.Void(ctx, id); err == nil && void {
 			strays = append(strays, id)
 		}
 	}

@@ -33,8 +33,9 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Caller calls the callback of a job that has ended. An error of the Kinds invalid
-// and forbidden is final; after any other it is called again later.
+// Caller calls the callback of a job that has ended. After an error of a retryable
+// Kind it is called again later, not before the time that the error says; any other
+// is final.
 type Caller interface {
 	Call(ctx context.Context, job *pb.Job) error
 }

@@ -3,6 +3,7 @@ package feed_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -45,7 +46,7 @@ func newSystem(tb testing.TB) *system {
 }
 
 func (s *system) start() {
-	server, err := embedded.Start(embedded.Config{Directory: s.directory})
+	server, err := embedded.Start(embedded.Config{Directory: s.directory, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		s.tb.Error(err)
 		return
@@ -86,7 +87,11 @@ func (s *system) store(change ...func(*stream.Config)) *jobs.Store {
 	if err != nil {
 		s.tb.Fatal(err)
 	}
-	s.tb.Cleanup(conn.Close)
+	part := conn.Part()
+	if err := part.Start(s.tb.Context()); err != nil {
+		s.tb.Fatal(err)
+	}
+	s.tb.Cleanup(func() { _ = part.Stop(context.Background()) })
 	ctx, cancel := context.WithTimeout(s.tb.Context(), soon)
 	defer cancel()
 	if err := conn.Ensure(ctx); err != nil {
@@ -141,6 +146,12 @@ type models struct {
 
 func (m *models) Serving() []string { return m.names }
 
+func (*models) Config(model string) (*inference.ModelConfig, error) {
+	return &inference.ModelConfig{Name: model}, nil
+}
+
+func (*models) Unwatched() time.Duration { return time.Hour }
+
 func (m *models) ModelInfer(ctx context.Context, req *inference.ModelInferRequest) (*inference.ModelInferResponse, error) {
 	m.ran.Add(1)
 	if m.before != nil {
@@ -159,7 +170,13 @@ func serve(tb testing.TB, store *jobs.Store, m *models) *models {
 	if len(m.names) == 0 {
 		m.names = []string{"a", "b", "c"}
 	}
-	door := worker.New(worker.DefaultConfig(), store, m, telemetry.Discard()).Part()
+	cfg := worker.DefaultConfig()
+	cfg.Delay, cfg.Attempts, cfg.Slots = 20*time.Millisecond, 2, 16
+	made, err := worker.New(cfg, store, m, telemetry.Discard())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	door := made.Part()
 	if err := door.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}

@@ -109,7 +109,7 @@ func (t *term) task(ctx context.Context, w *piece, record *pb.Job) (*jobs.Task, 
 		return nil, err
 	}
 	task := &jobs.Task{Plan: w.job.plan, Task: &pb.Task{
-		Job: record.GetId(), Item: w.item.GetIndex(), Plan: record.GetPlan(), Pool: pool, Fence: w.flight.fence, Attempt: w.flight.attempt,
+		Job: record.GetId(), Item: w.item.GetIndex(), Plan: record.GetPlan(), Pool: pool, Fence: w.flight.fence, Attempt: w.flight.attempt, Name: w.item.GetName(),
 	}}
 	if ms := record.GetDeadlineMs(); ms > 0 {
 		task.Deadline = time.UnixMilli(ms)
