@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,12 +18,18 @@ import (
 	"triptych/shared/telemetry"
 )
 
-// Streams are the outputs of a command.
-type Streams struct{ Out, Err io.Writer }
+// Streams are the outputs of a command, and its input, which may be nil.
+type Streams struct {
+	Out, Err io.Writer
+	In       io.Reader
+}
 
 // Execute runs the command with arguments and an environment and returns the
 // exit status: 0, 1 for a failure, 2 for a wrong call.
 func Execute(ctx context.Context, args, environ []string, streams Streams) int {
+	if streams.In == nil {
+		streams.In = strings.NewReader("")
+	}
 	root := newRoot(environ, streams)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -66,7 +73,8 @@ func newRoot(environ []string, streams Streams) *cobra.Command {
 	}
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
-	root.AddCommand(newUp(streams), newClassify(streams), newPreprocess(streams), newModels(streams), newVersion(streams))
+	root.AddCommand(newUp(streams), newClassify(streams), newPreprocess(streams), newModels(streams), newJobs(streams), newDLQ(streams),
+		newStreams(streams), newVersion(streams))
 	return root
 }
 
@@ -89,10 +97,14 @@ type serverFlags struct {
 	timeout time.Duration
 }
 
+// register adds the flags; a timeout that is set is the default.
 func (f *serverFlags) register(cmd *cobra.Command) {
+	if f.timeout == 0 {
+		f.timeout = 30 * time.Second
+	}
 	cmd.Flags().StringVar(&f.server, "server", "http://"+config.HTTPAddress, "The gateway's URL")
 	cmd.Flags().StringVar(&f.output, "output", "text", "Form of the answer: text, json")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second, "How long an answer may take")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", f.timeout, "How long an answer may take")
 }
 
 func (f *serverFlags) client() (*client.Client, error) {

@@ -7,6 +7,7 @@ import (
 
 	"triptych/gateway/admission"
 	"triptych/gateway/front"
+	"triptych/gateway/jobs"
 	"triptych/gateway/upstream"
 	"triptych/shared/config"
 )
@@ -16,13 +17,14 @@ type Config struct {
 	Front     front.Config
 	Admission admission.Config
 	Upstreams upstream.Config
+	Jobs      jobs.Config
 }
 
 var _ config.Section = (*Config)(nil)
 
 // DefaultConfig serves on loopback and routes to nobody.
 func DefaultConfig() Config {
-	return Config{Front: front.DefaultConfig(), Admission: admission.DefaultConfig(), Upstreams: upstream.DefaultConfig()}
+	return Config{Front: front.DefaultConfig(), Admission: admission.DefaultConfig(), Upstreams: upstream.DefaultConfig(), Jobs: jobs.DefaultConfig()}
 }
 
 // RegisterFlags implements config.Section.
@@ -30,11 +32,12 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	c.Front.RegisterFlags(fs)
 	c.Admission.RegisterFlags(fs)
 	c.Upstreams.RegisterFlags(fs)
+	c.Jobs.RegisterFlags(fs)
 }
 
 // Validate implements config.Section.
 func (c *Config) Validate() error {
-	if err := config.Validate(&c.Front, &c.Admission, &c.Upstreams); err != nil {
+	if err := config.Validate(&c.Front, &c.Admission, &c.Upstreams, &c.Jobs); err != nil {
 		return err
 	}
 	if c.Admission.MaxBytes < c.Front.MaxBody {

@@ -10,6 +10,7 @@ import (
 	"triptych/gateway/admission"
 	"triptych/gateway/ensemble"
 	"triptych/gateway/front"
+	"triptych/gateway/jobs"
 	"triptych/gateway/router"
 	"triptych/gateway/upstream"
 	"triptych/proto/inference"
@@ -23,6 +24,7 @@ type Gateway struct {
 	router *router.Router
 	front  *front.Front
 	fleet  *upstream.Fleet
+	jobs   *jobs.Jobs
 	// rpc is the router behind the admission of the gRPC port.
 	rpc inference.GRPCInferenceServiceServer
 }
@@ -70,12 +72,19 @@ func (g *Gateway) join(common stage.Config, cfg Config) error {
 	}
 	g.rpc = room.Server(g.router)
 	cfg.Front.RequestTimeout = common.RPC.RequestTimeout
-	if g.front, err = front.New(cfg.Front, g.router, room, g.stage.Telemetry, nil); err != nil {
+	cfg.Jobs.Intake.MaxImage = cfg.Front.Classify.MaxImage
+	if g.jobs, err = jobs.New(cfg.Jobs, g.stage.Jobs, g.router, g.stage.Telemetry); err != nil {
+		return err
+	}
+	if g.front, err = front.New(cfg.Front, g.router, room, g.stage.Telemetry, g.jobs.Background(), g.jobs.Routes()...); err != nil {
 		return err
 	}
 	g.stage.Require(g.fleet.Settled)
 	g.stage.Watch(g.fleet.Live)
 	g.stage.Add(g.fleet.Part())
+	for _, part := range g.jobs.Parts() {
+		g.stage.Add(part)
+	}
 	g.stage.Add(g.front.Part("HTTP port"))
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -23,6 +22,11 @@ const maxAnswer = 16 << 20
 type Client struct {
 	base string
 	http *http.Client
+	// stream is for what may take as long as it takes: bodies that are sent, and
+	// answers that are read as they come.
+	stream *http.Client
+	// silence is how long either side of such a body may stand still.
+	silence time.Duration
 }
 
 // New makes a client of the gateway at a base URL.
@@ -31,8 +35,13 @@ func New(base string, timeout time.Duration) (*Client, error) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, failure.New(failure.Invalid, "--server %q is not a URL such as http://127.0.0.1:8000", base)
 	}
-	transport := &http.Transport{MaxIdleConnsPerHost: 8}
-	return &Client{base: strings.TrimRight(base, "/"), http: &http.Client{Timeout: timeout, Transport: transport}}, nil
+	transport := &http.Transport{MaxIdleConnsPerHost: 8, ExpectContinueTimeout: time.Second}
+	return &Client{
+		base:    strings.TrimRight(base, "/"),
+		http:    &http.Client{Timeout: timeout, Transport: transport},
+		stream:  &http.Client{Transport: transport},
+		silence: timeout,
+	}, nil
 }
 
 // Close gives idle connections back.
@@ -122,26 +131,8 @@ func (c *Client) call(ctx context.Context, method, path string, headers http.Hea
 	if err != nil {
 		return nil, nil, failure.Wrap(err, failure.Unavailable, "the answer of %s broke off", c.base)
 	}
-	if resp.StatusCode != http.StatusOK {
-		return nil, nil, refused(resp.Status, data)
+	if !good(resp) {
+		return nil, nil, refused(resp, data)
 	}
 	return data, resp.Header, nil
-}
-
-func unreachable(base string, err error) error {
-	if errors.Is(err, context.Canceled) {
-		return err
-	}
-	return failure.Wrap(err, failure.Unavailable, "no gateway answers at %s (start one with: triptych up)", base)
-}
-
-// refused is the gateway's own word on why it did not answer.
-func refused(status string, body []byte) error {
-	var said struct {
-		Error string `json:"error"`
-	}
-	if err := json.Unmarshal(body, &said); err != nil || said.Error == "" {
-		return failure.New(failure.Internal, "the gateway answered %s", status)
-	}
-	return failure.New(failure.Invalid, "%s (%s)", said.Error, status)
 }

@@ -27,9 +27,14 @@ type Style struct{ enabled bool }
 // For is the style of an output: coloured when it is a terminal and the
 // environment does not object (https://no-color.org).
 func For(w io.Writer) Style {
-	f, ok := w.(*os.File)
 	_, objects := os.LookupEnv("NO_COLOR")
-	return Style{ok && !objects && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))}
+	return Style{!objects && Terminal(w)}
+}
+
+// Terminal tells whether an output is a terminal that can do more than print.
+func Terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
 }
 
 // plainColumns is the length of a line that goes to no terminal.

@@ -25,6 +25,7 @@ type Table struct {
 	head   []string
 	rows   [][]Cell
 	widths []int
+	headed bool
 }
 
 // New makes a table with a head.
@@ -44,16 +45,25 @@ func (t *Table) Row(cells ...Cell) {
 	t.rows = append(t.rows, cells)
 }
 
-// Write writes the table.
+// Rows is how many rows were added since the last Write.
+func (t *Table) Rows() int { return len(t.rows) }
+
+// Write writes the rows that were added since the last Write, under the head the
+// first time: a table of many rows is written in parts.
 func (t *Table) Write(w io.Writer) error {
-	head := make([]string, len(t.head))
-	for i, h := range t.head {
-		head[i] = t.style.Bold(h) + t.pad(i, h)
+	if !t.headed {
+		t.headed = true
+		head := make([]string, len(t.head))
+		for i, h := range t.head {
+			head[i] = t.style.Bold(h) + t.pad(i, h)
+		}
+		if err := writeLine(w, head); err != nil {
+			return err
+		}
 	}
-	if err := writeLine(w, head); err != nil {
-		return err
-	}
-	for _, row := range t.rows {
+	rows := t.rows
+	t.rows = nil
+	for _, row := range rows {
 		line := make([]string, len(row))
 		for i, c := range row {
 			line[i] = t.style.Paint(c.Color, c.Text) + t.pad(i, c.Text)

@@ -26,9 +26,9 @@ type modelDocument struct {
 }
 
 type resultDocument struct {
-	Name        string         `json:"name,omitempty"`
-	Predictions []classes.Prediction   `json:"predictions,omitempty"`
-	Error       *errorDocument `json:"error,omitempty"`
+	Name        string               `json:"name,omitempty"`
+	Predictions []classes.Prediction `json:"predictions,omitempty"`
+	Error       *errorDocument       `json:"error,omitempty"`
 }
 
 type errorDocument struct {

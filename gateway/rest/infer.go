@@ -23,16 +23,15 @@ func (a *API) infer(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	req.message.ModelName, req.message.ModelVersion = model, version
+	if a.background != nil && prefersAsync(c.Request.Header.Values(preferHeader)) {
+		return a.later(c, req)
+	}
 	ctx := c.Request.Context()
 	if req.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, req.timeout)
 		defer cancel()
-	}
-	req.message.ModelName, req.message.ModelVersion = model, version
-	if a.background != nil && prefersAsync(c.Request.Header.Values(preferHeader)) {
-		c.Request = c.Request.WithContext(ctx)
-		return a.later(c, req)
 	}
 	resp, err := a.server.ModelInfer(ctx, req.message)
 	if err != nil {

@@ -908,8 +908,10 @@ type Task struct {
 	// The verdict of the item replaces the message of this sequence; 0 is none.
 	Fence uint64 `protobuf:"varint,7,opt,name=fence,proto3" json:"fence,omitempty"`
 	// How often the item has been started, from 1.
-	Attempt       uint32      `protobuf:"varint,8,opt,name=attempt,proto3" json:"attempt,omitempty"`
-	Times         []*StepTime `protobuf:"bytes,9,rep,name=times,proto3" json:"times,omitempty"`
+	Attempt uint32      `protobuf:"varint,8,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	Times   []*StepTime `protobuf:"bytes,9,rep,name=times,proto3" json:"times,omitempty"`
+	// The item's name, for its verdict.
+	Name          string `protobuf:"bytes,10,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1005,6 +1007,13 @@ func (x *Task) GetTimes() []*StepTime {
 		return x.Times
 	}
 	return nil
+}
+
+func (x *Task) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
 }
 
 // StepTime is where the time of one step went, in microseconds.
@@ -1398,7 +1407,7 @@ const file_jobs_jobs_proto_rawDesc = "" +
 	"\x05input\"5\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\"\xf3\x02\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\"\x87\x03\n" +
 	"\x04Task\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x12\n" +
 	"\x04item\x18\x02 \x01(\rR\x04item\x12\x12\n" +
@@ -1408,7 +1417,9 @@ const file_jobs_jobs_proto_rawDesc = "" +
 	"\x05blobs\x18\x06 \x03(\v2!.triptych.jobs.v1.Task.BlobsEntryR\x05blobs\x12\x14\n" +
 	"\x05fence\x18\a \x01(\x04R\x05fence\x12\x18\n" +
 	"\aattempt\x18\b \x01(\rR\aattempt\x120\n" +
-	"\x05times\x18\t \x03(\v2\x1a.triptych.jobs.v1.StepTimeR\x05times\x1aP\n" +
+	"\x05times\x18\t \x03(\v2\x1a.triptych.jobs.v1.StepTimeR\x05times\x12\x12\n" +
+	"\x04name\x18\n" +
+	" \x01(\tR\x04name\x1aP\n" +
 	"\n" +
 	"BlobsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12,\n" +

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"triptych/shared/call"
 	"triptych/shared/failure"
 	"triptych/shared/modelserver"
 )
@@ -15,18 +16,21 @@ type job struct {
 	model  *model
 	images []source
 	bytes  int64 // of all images
+	bulk   bool  // it is the work of a job
 	wait   sync.Once
 	make   sync.Mutex
 	out    []byte // nil until the first image is laid out
 }
 
 // begin queues a request. It is busy when too many wait or hold too much.
-func (m *model) begin(images []source) (*job, error) {
-	j := &job{model: m, images: images}
+func (m *model) begin(ctx context.Context, images []source) (*job, error) {
+	j := &job{model: m, images: images, bulk: call.Of(ctx).Bulk}
 	for i := range images {
 		j.bytes += int64(len(images[i].data))
 	}
-	if err := m.backend.queue.Enter(j.bytes); err != nil {
+	if j.bulk {
+		m.backend.queue.EnterBulk(j.bytes)
+	} else if err := m.backend.queue.Enter(j.bytes); err != nil {
 		return nil, err
 	}
 	m.pending.Add(1)
@@ -37,7 +41,9 @@ func (m *model) begin(images []source) (*job, error) {
 // gives up.
 func (j *job) started() {
 	j.wait.Do(func() {
-		j.model.backend.queue.Started()
+		if !j.bulk {
+			j.model.backend.queue.Started()
+		}
 		j.model.pending.Add(-1)
 	})
 }
@@ -45,6 +51,10 @@ func (j *job) started() {
 // end gives back what begin took.
 func (j *job) end() {
 	j.started()
+	if j.bulk {
+		j.model.backend.queue.LeaveBulk(j.bytes)
+		return
+	}
 	j.model.backend.queue.Leave(j.bytes)
 }
 

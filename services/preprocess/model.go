@@ -40,7 +40,7 @@ func (m *model) InferTimed(ctx context.Context, req *inference.ModelInferRequest
 	if err != nil {
 		return nil, modelserver.Timing{}, err
 	}
-	j, err := m.begin(images)
+	j, err := m.begin(ctx, images)
 	if err != nil {
 		return nil, modelserver.Timing{}, err
 	}

@@ -195,7 +195,7 @@ func TestWhoGivesUpHoldsNoMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := m.begin(append(images, images...))
+	j, err := m.begin(t.Context(), append(images, images...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func (s *Store) Begin(ctx context.Context, t *Task) error {
 // at is the task of another step of the same item.
 func (t *Task) at(step int, pool pipeline.Pool) *Task {
 	return &Task{Plan: t.Plan, Deadline: t.Deadline, Root: t.Root, From: t.From, Task: &pb.Task{
-		Job: t.GetJob(), Item: t.GetItem(), Step: uint32(step), Plan: t.GetPlan(), Fence: t.GetFence(), Attempt: t.GetAttempt(), Times: t.GetTimes(),
+		Job: t.GetJob(), Item: t.GetItem(), Step: uint32(step), Plan: t.GetPlan(), Fence: t.GetFence(), Attempt: t.GetAttempt(), Times: t.GetTimes(), Name: t.GetName(),
 		Pool: poolOf(t.Plan, step, pool, t.GetPool()),
 	}}
 }

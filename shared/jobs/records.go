@@ -19,6 +19,7 @@ func (s *Store) Records(ctx context.Context) (jetstream.KeyValue, error) {
 }
 
 // Create stores the record of a job that is complete: from then on it is accepted.
+// An id that ever had a record, or was made void, is Conflict.
 func (s *Store) Create(ctx context.Context, job *pb.Job) error {
 	kv, err := s.Records(ctx)
 	if err != nil {
@@ -28,7 +29,7 @@ func (s *Store) Create(ctx context.Context, job *pb.Job) error {
 	if err != nil {
 		return failure.Wrap(err, failure.Internal, "the record of a job can't be written")
 	}
-	_, err = kv.Create(ctx, stream.JobRecord(job.GetId()), data)
+	_, err = kv.Update(ctx, stream.JobRecord(job.GetId()), data, 0)
 	return stream.Failure(err)
 }
 

@@ -103,9 +103,13 @@ func (s *Store) delete(ctx context.Context, in string, sequence uint64) error {
 	if err != nil {
 		return err
 	}
-	err = stream.Failure(from.DeleteMsg(ctx, sequence))
-	if failure.KindOf(err) == failure.NotFound {
+	err = from.DeleteMsg(ctx, sequence)
+	if err == nil {
 		return nil
 	}
-	return err
+	// The server's own error for one that is gone is that of a disk that fails, too.
+	if _, gone := from.GetMsg(ctx, sequence); errors.Is(gone, jetstream.ErrMsgNotFound) {
+		return nil
+	}
+	return stream.Failure(err)
 }

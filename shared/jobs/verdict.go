@@ -36,7 +36,7 @@ func OutcomeNamed(name string) pb.Outcome {
 
 // Verdict completes a verdict with what is known of the task's item.
 func (t *Task) Verdict(ctx context.Context, v *pb.Verdict) *pb.Verdict {
-	v.Job, v.Item, v.Times, v.Started = t.GetJob(), t.GetItem(), t.GetTimes(), t.GetAttempt()
+	v.Job, v.Item, v.Name, v.Times, v.Started = t.GetJob(), t.GetItem(), t.GetName(), t.GetTimes(), t.GetAttempt()
 	v.RequestId, v.Attempts = call.Of(ctx).RequestID, max(v.GetAttempts(), t.Failed)
 	if sc := trace.SpanContextFromContext(ctx); sc.HasTraceID() {
 		v.TraceId = sc.TraceID().String()

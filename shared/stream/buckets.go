@@ -1,48 +1,30 @@
 package stream
 
 import (
-	"context"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// bucket makes a key-value or object bucket.
-type bucket func(ctx context.Context, js jetstream.JetStream) error
-
-// buckets are the key-value bucket and the object stores, as the streams below them.
+// buckets are the key-value bucket and the object stores, as the streams that they
+// are. They are made as the client makes them, but for two things: a cluster's
+// records are read from the server that writes them, and there is one way to compare
+// and change all streams.
 func (l *Limits) buckets() []wanted {
-	records := jetstream.KeyValueConfig{
-		Bucket: Records, Description: "Jobs, idempotency keys and who feeds.", Storage: jetstream.FileStorage, MaxBytes: l.RecordBytes, Replicas: l.Replicas, History: 1,
+	return []wanted{
+		{flag: "jobs-record-bytes", StreamConfig: jetstream.StreamConfig{
+			Name: "KV_" + Records, Description: "Jobs, idempotency keys and who feeds.", Subjects: []string{"$KV." + Records + ".>"},
+			MaxBytes: l.RecordBytes, MaxMsgsPerSubject: 1, AllowRollup: true, DenyDelete: true, AllowDirect: l.Replicas == 1, MaxConsumers: -1,
+		}},
+		l.objects("jobs-object-bytes", Blobs, "Inputs and answers that are too large for a message.", jetstream.FileStorage, l.BlobBytes, 0),
+		l.objects("jobs-object-bytes", Uploads, "Images that users put here and name in jobs.", jetstream.FileStorage, l.BlobBytes, 0),
+		l.objects("jobs-note-bytes", Tensors, "Tensors between two steps.", jetstream.MemoryStorage, l.NoteBytes, notesFor),
 	}
-	list := []wanted{{
-		flag: "jobs-record-bytes",
-		StreamConfig: jetstream.StreamConfig{
-			Name: "KV_" + Records, Description: records.Description, Subjects: []string{"$KV." + Records + ".>"},
-			Storage: records.Storage, Discard: jetstream.DiscardNew, MaxBytes: records.MaxBytes, MaxMsgsPerSubject: 1, Replicas: records.Replicas,
-		},
-		bucket: func(ctx context.Context, js jetstream.JetStream) error {
-			_, err := js.CreateKeyValue(ctx, records)
-			return err
-		},
-	}}
-	return append(list,
-		l.objects("jobs-object-bytes", jetstream.ObjectStoreConfig{Bucket: Blobs, Description: "Inputs and answers that are too large for a message.", Storage: jetstream.FileStorage, MaxBytes: l.BlobBytes}),
-		l.objects("jobs-object-bytes", jetstream.ObjectStoreConfig{Bucket: Uploads, Description: "Images that users put here and name in jobs.", Storage: jetstream.FileStorage, MaxBytes: l.BlobBytes}),
-		l.objects("jobs-note-bytes", jetstream.ObjectStoreConfig{Bucket: Tensors, Description: "Tensors between two steps.", Storage: jetstream.MemoryStorage, MaxBytes: l.NoteBytes, TTL: notesFor}),
-	)
 }
 
-func (l *Limits) objects(flag string, cfg jetstream.ObjectStoreConfig) wanted {
-	cfg.Replicas = l.Replicas
-	return wanted{
-		flag: flag,
-		StreamConfig: jetstream.StreamConfig{
-			Name: "OBJ_" + cfg.Bucket, Description: cfg.Description, Subjects: []string{"$O." + cfg.Bucket + ".C.>", "$O." + cfg.Bucket + ".M.>"},
-			Storage: cfg.Storage, Discard: jetstream.DiscardNew, MaxBytes: cfg.MaxBytes, MaxAge: cfg.TTL, Replicas: cfg.Replicas,
-		},
-		bucket: func(ctx context.Context, js jetstream.JetStream) error {
-			_, err := js.CreateObjectStore(ctx, cfg)
-			return err
-		},
-	}
+func (l *Limits) objects(flag, bucket, description string, storage jetstream.StorageType, bytes int64, age time.Duration) wanted {
+	return wanted{flag: flag, StreamConfig: jetstream.StreamConfig{
+		Name: objectStream(bucket), Description: description, Subjects: []string{"$O." + bucket + ".C.>", "$O." + bucket + ".M.>"},
+		Storage: storage, MaxBytes: bytes, MaxAge: age, MaxMsgsPerSubject: -1, AllowRollup: true, AllowDirect: true,
+	}}
 }

@@ -34,29 +34,28 @@ func (w *wanted) differences(have *jetstream.StreamConfig) []difference {
 	c.add("max_age", have.MaxAge, w.MaxAge, false)
 	c.add("replicas", have.Replicas, w.Replicas, false)
 	c.add("description", fmt.Sprintf("%q", have.Description), fmt.Sprintf("%q", w.Description), false)
-	if w.bucket == nil {
-		c.add("max_msgs", unlimited(have.MaxMsgs), unlimited(w.MaxMsgs), false)
-		c.add("max_msgs_per_subject", unlimited(have.MaxMsgsPerSubject), unlimited(w.MaxMsgsPerSubject), false)
-		c.add("max_msg_size", unlimited(int64(have.MaxMsgSize)), unlimited(int64(w.MaxMsgSize)), false)
-		c.add("duplicate_window", have.Duplicates, w.Duplicates, false)
-		c.add("allow_direct", have.AllowDirect, w.AllowDirect || have.AllowDirect, false)
-		c.add("metadata", fmt.Sprintf("%q", have.Metadata[modelKey]), fmt.Sprintf("%q", w.Metadata[modelKey]), false)
-	}
+	c.add("max_msgs", unlimited(have.MaxMsgs), unlimited(w.MaxMsgs), false)
+	c.add("max_msgs_per_subject", unlimited(have.MaxMsgsPerSubject), unlimited(w.MaxMsgsPerSubject), false)
+	c.add("max_msg_size", unlimited(int64(have.MaxMsgSize)), unlimited(int64(w.MaxMsgSize)), false)
+	c.add("duplicate_window", have.Duplicates, w.Duplicates, false)
+	c.add("allow_direct", have.AllowDirect, w.AllowDirect, false)
+	c.add("allow_rollup_hdrs", have.AllowRollup, w.AllowRollup, false)
+	c.add("deny_delete", have.DenyDelete, w.DenyDelete, true)
+	c.add("sealed", have.Sealed, false, true)
+	c.add("metadata "+modelKey, fmt.Sprintf("%q", have.Metadata[modelKey]), fmt.Sprintf("%q", w.Metadata[modelKey]), false)
 	return c.found
 }
 
 // adapted is a stream's configuration with what jobs need put into it.
 func (w *wanted) adapted(have jetstream.StreamConfig) jetstream.StreamConfig {
 	have.Discard, have.MaxBytes, have.MaxAge, have.Replicas, have.Description = w.Discard, w.MaxBytes, w.MaxAge, w.Replicas, w.Description
-	if w.bucket == nil {
-		have.MaxMsgs, have.MaxMsgsPerSubject, have.MaxMsgSize, have.Duplicates = w.MaxMsgs, w.MaxMsgsPerSubject, w.MaxMsgSize, w.Duplicates
-		have.AllowDirect = have.AllowDirect || w.AllowDirect
-		have.Metadata = maps.Clone(have.Metadata)
-		if have.Metadata == nil {
-			have.Metadata = map[string]string{}
-		}
-		maps.Copy(have.Metadata, w.Metadata)
+	have.MaxMsgs, have.MaxMsgsPerSubject, have.MaxMsgSize, have.Duplicates = w.MaxMsgs, w.MaxMsgsPerSubject, w.MaxMsgSize, w.Duplicates
+	have.AllowDirect, have.AllowRollup = w.AllowDirect, w.AllowRollup
+	have.Metadata = maps.Clone(have.Metadata)
+	if have.Metadata == nil {
+		have.Metadata = map[string]string{}
 	}
+	maps.Copy(have.Metadata, w.Metadata)
 	return have
 }
 

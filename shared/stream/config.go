@@ -1,6 +1,9 @@
 package stream
 
 import (
+	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -80,6 +83,17 @@ func DefaultConfig() Config {
 // Enabled tells whether there is a server to reach.
 func (c *Config) Enabled() bool { return c.URL != "" || c.InProcess != nil }
 
+// Servers is the URL without passwords.
+func (c *Config) Servers() string {
+	servers := strings.Split(c.URL, ",")
+	for i, s := range servers {
+		if u, err := url.Parse(strings.TrimSpace(s)); err == nil {
+			servers[i] = u.Redacted()
+		}
+	}
+	return strings.Join(servers, ",")
+}
+
 // RegisterFlags implements config.Section.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.URL, "nats-url", c.URL, "NATS servers for jobs, with commas between, such as nats://nats:4222. Empty: no jobs.")
@@ -104,6 +118,9 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 
 // Validate implements config.Section.
 func (c *Config) Validate() error {
+	if err := c.checkURL(); err != nil {
+		return err
+	}
 	if (c.Certificate == "") != (c.Key == "") {
 		return config.Wrong("nats-certificate", "and --nats-key go together")
 	}
@@ -134,6 +151,30 @@ func (c *Config) Validate() error {
 	}
 	if l.Retention < time.Minute {
 		return config.Wrong("jobs-retention", "is %s, must be 1m or more", l.Retention)
+	}
+	return nil
+}
+
+// checkURL checks each server for itself. One without a scheme is NATS's own.
+func (c *Config) checkURL() error {
+	if c.URL == "" {
+		return nil
+	}
+	for server := range strings.SplitSeq(c.URL, ",") {
+		server = strings.TrimSpace(server)
+		if server == "" {
+			return config.Wrong("nats-url", "has an empty place between its commas")
+		}
+		if !strings.Contains(server, "://") {
+			server = "nats://" + server
+		}
+		u, err := url.Parse(server)
+		if err != nil {
+			return config.Wrong("nats-url", "names a server that is no URL")
+		}
+		if !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme) || u.Hostname() == "" {
+			return config.Wrong("nats-url", "names %q, must be like nats://HOST:PORT or tls://HOST:PORT", u.Redacted())
+		}
 	}
 	return nil
 }

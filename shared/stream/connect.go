@@ -5,6 +5,7 @@ package stream
 
 import (
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -37,6 +38,9 @@ type Connection struct {
 	doubt  doubt
 	// closed is closed when the connection has ended.
 	closed chan struct{}
+
+	mu      sync.Mutex
+	buckets map[string]*objects
 }
 
 // Connect makes a connection in the name of a service. It does not wait for the
@@ -46,7 +50,7 @@ func Connect(cfg Config, service string, tel *telemetry.Telemetry) (*Connection,
 	if !cfg.Enabled() {
 		return nil, failure.New(failure.Unsupported, "jobs are not enabled here: no --nats-url was given")
 	}
-	c := &Connection{config: cfg, logger: tel.Logger, closed: make(chan struct{})}
+	c := &Connection{config: cfg, logger: tel.Logger, closed: make(chan struct{}), buckets: map[string]*objects{}}
 	c.keeper = newKeeper(c)
 	var err error
 	if c.nats, err = nats.Connect(cfg.URL, c.options(service)...); err != nil {
@@ -69,6 +73,8 @@ func (c *Connection) options(service string) []nats.Option {
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(reconnectWait),
 		nats.ReconnectJitter(reconnectJitter, reconnectJitter),
+		// Credentials that are wrong now may be replaced: their file is read each time.
+		nats.IgnoreAuthErrorAbort(),
 		// Nothing is kept for later: a publish that can't be sent now is told so.
 		nats.ReconnectBufSize(-1),
 		nats.PingInterval(pingEvery),

@@ -134,7 +134,7 @@ func (c *Connection) applyStream(ctx context.Context, w *wanted) (Change, error)
 		s, err = c.js.Stream(ctx, w.Name)
 		switch {
 		case errors.Is(err, jetstream.ErrStreamNotFound):
-			if err = c.makeStream(ctx, w); err == nil {
+			if _, err = c.js.CreateStream(ctx, w.StreamConfig); err == nil {
 				return Change{Name: w.Name, State: Made}, nil
 			}
 		case err == nil:
@@ -149,17 +149,9 @@ func (c *Connection) applyStream(ctx context.Context, w *wanted) (Change, error)
 
 // raced tells whether somebody else has made or deleted it meanwhile.
 func raced(err error) bool {
-	return errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) || errors.Is(err, jetstream.ErrBucketExists) ||
+	return errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) ||
 		errors.Is(err, jetstream.ErrConsumerExists) || errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrConsumerNotFound) ||
 		errors.Is(err, jetstream.ErrConsumerDoesNotExist)
-}
-
-func (c *Connection) makeStream(ctx context.Context, w *wanted) error {
-	if w.bucket != nil {
-		return w.bucket(ctx, c.js)
-	}
-	_, err := c.js.CreateStream(ctx, w.StreamConfig)
-	return err
 }
 
 func (c *Connection) changeStream(ctx context.Context, w *wanted, info *jetstream.StreamInfo) (Change, error) {

@@ -20,6 +20,9 @@ const (
 	lastRetry  = 5 * time.Second
 	// lookTimeout bounds one look.
 	lookTimeout = 10 * time.Second
+	// sweepEvery is the pause between two sweeps, which find only what a crash has left.
+	sweepEvery   = time.Hour
+	sweepTimeout = 5 * time.Minute
 )
 
 // keeper sees to it, for as long as the connection is used, that the streams are
@@ -64,6 +67,9 @@ func (k *keeper) start(ctx context.Context) {
 	k.kept, k.wrong = true, failure.New(failure.Unavailable, "the streams of jobs are not there yet")
 	k.mu.Unlock()
 	k.runs.Go(func() { k.run(ctx) })
+	if !k.conn.config.Follow {
+		k.runs.Go(func() { k.sweep(ctx) })
+	}
 }
 
 func (k *keeper) end() {
@@ -102,6 +108,7 @@ func (k *keeper) state() error {
 }
 
 func (k *keeper) run(ctx context.Context) {
+	// applied is set when everything was as it must be since NATS was last connected.
 	applied, retry := false, firstRetry
 	for ctx.Err() == nil {
 		err := k.look(ctx, &applied)
@@ -116,12 +123,14 @@ func (k *keeper) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-k.woke:
+			applied, retry = false, firstRetry
 		case <-time.After(pause):
 		}
 	}
 }
 
-// look makes everything as it must be once, and from then on only what is missing.
+// look makes everything as it must be once for each connection, and from then on
+// only what is missing.
 func (k *keeper) look(ctx context.Context, applied *bool) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -158,5 +167,22 @@ func (k *keeper) tell(ctx context.Context, err error) {
 		k.conn.logger.Warn("the streams of jobs are not there", "error", err)
 	case err == nil && before != nil:
 		k.conn.logger.Info("the streams of jobs are there")
+	}
+}
+
+// sweep looks for what crashes have left, now and then.
+func (k *keeper) sweep(ctx context.Context) {
+	s := &sweeper{conn: k.conn}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(sweepEvery):
+		}
+		sweeping, cancel := context.WithTimeout(ctx, sweepTimeout)
+		if err := s.sweep(sweeping, Blobs); err != nil && ctx.Err() == nil {
+			k.conn.logger.Warn("what crashes have left in the object store was not looked for", "error", err)
+		}
+		cancel()
 	}
 }

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -103,6 +104,9 @@ func JobRecord(id string) string { return "job." + id }
 
 // JobRecords matches the keys of all job records.
 const JobRecords = "job.>"
+
+// KeyRecord is the key of what is kept of an idempotency key, by its SHA-256.
+func KeyRecord(hash []byte) string { return "key." + hex.EncodeToString(hash) }
 
 // ItemOf reads the job and the item out of the subject of a verdict or a dead
 // letter.

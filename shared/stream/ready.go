@@ -13,31 +13,68 @@ import (
 	"triptych/shared/failure"
 )
 
-// healthy is a server in this process that knows its own state.
-type healthy interface{ Health() error }
+// watched is a server in this process that knows its own state.
+type watched interface {
+	Health() error
+	Low() error
+}
 
-// Ready says why nothing should be stored now: Unavailable when no server is
-// connected, when the streams are not there, when the server says that it can't
-// write, and for a while after it has left a publisher without an answer.
+// Ready says why nothing can be stored now: Unavailable when no server is connected,
+// when the streams are not there, or when the server says that it can't write.
 func (c *Connection) Ready() error {
 	if err := c.connected(); err != nil {
 		return err
 	}
-	if server, ok := c.config.InProcess.(healthy); ok {
+	if server, ok := c.config.InProcess.(watched); ok {
 		if err := server.Health(); err != nil {
 			return err
 		}
 	}
-	if err := c.keeper.state(); err != nil {
+	return c.keeper.state()
+}
+
+// Accepts says why no new job should be taken now, although what was accepted can be
+// worked on: the disk is almost full, or NATS has left a publisher without an answer.
+func (c *Connection) Accepts() error {
+	if err := c.Ready(); err != nil {
 		return err
+	}
+	if server, ok := c.config.InProcess.(watched); ok {
+		if err := server.Low(); err != nil {
+			return err
+		}
 	}
 	return c.doubt.state()
 }
 
 // connected tells whether a server is connected, whatever it can do.
 func (c *Connection) connected() error {
-	if c.nats.Status() != nats.CONNECTED {
-		return failure.New(failure.Unavailable, "NATS is not connected")
+	if c.nats.Status() == nats.CONNECTED {
+		return nil
+	}
+	return c.away()
+}
+
+// away is the failure of having no server. Why is for the log: it may name hosts.
+func (c *Connection) away() error {
+	if err := c.nats.LastError(); err != nil {
+		return failure.Wrap(err, failure.Unavailable, "NATS is not connected")
+	}
+	return failure.New(failure.Unavailable, "NATS is not connected")
+}
+
+// Await waits until a server is connected.
+func (c *Connection) Await(ctx context.Context) error {
+	changed := c.nats.StatusChanged(nats.CONNECTED, nats.CLOSED)
+	defer c.nats.RemoveStatusListener(changed)
+	for c.connected() != nil {
+		select {
+		case <-ctx.Done():
+			return c.away()
+		case <-c.closed:
+			return c.away()
+		case <-changed:
+		}
 	}
 	return nil
 }

@@ -21,10 +21,7 @@ const (
 // wanted is one stream as it must be, and the flag that bounds its bytes.
 type wanted struct {
 	jetstream.StreamConfig
-	flag string
-	// bucket is made by the client's own rules, which differ from version to version;
-	// nil for a plain stream.
-	bucket    bucket
+	flag      string
 	consumers []jetstream.ConsumerConfig
 }
 
@@ -33,16 +30,24 @@ func (w *wanted) what() string { return "the stream " + w.Name }
 
 // shared are the streams and buckets of all jobs.
 func (l *Limits) shared() []wanted {
-	return append(l.streams(), l.buckets()...)
+	all := append(l.streams(), l.buckets()...)
+	for i := range all {
+		c := &all[i].StreamConfig
+		// New messages are refused when a stream is full: the other policy drops what
+		// was accepted.
+		c.Discard, c.Replicas, c.Duplicates, c.MaxMsgs, c.MaxMsgSize = jetstream.DiscardNew, l.Replicas, duplicates, -1, -1
+	}
+	return all
 }
 
-// streams are the streams beside those of models. New messages are refused when one
-// is full: the other policy drops what was accepted.
+// streams are the streams beside those of models.
 func (l *Limits) streams() []wanted {
-	all := []wanted{
+	return []wanted{
 		{flag: "jobs-backlog-bytes", StreamConfig: jetstream.StreamConfig{
 			Name: Inputs, Description: "Inputs of jobs, as they were accepted.", Subjects: []string{InputSubject("*", "*")},
-			MaxMsgsPerSubject: -1, MaxBytes: l.BacklogBytes, AllowDirect: true,
+			MaxMsgsPerSubject: -1, MaxBytes: l.BacklogBytes,
+			// A cluster's other servers may not have yet what was stored.
+			AllowDirect: l.Replicas == 1,
 		}},
 		{flag: "jobs-verdict-bytes", StreamConfig: jetstream.StreamConfig{
 			Name: Verdicts, Description: "What became of each item, once.", Subjects: []string{VerdictSubject("*", "*")},
@@ -57,11 +62,6 @@ func (l *Limits) streams() []wanted {
 			MaxMsgsPerSubject: 1, MaxBytes: l.NoteBytes, MaxAge: notesFor, Storage: jetstream.MemoryStorage,
 		}},
 	}
-	for i := range all {
-		c := &all[i].StreamConfig
-		c.Discard, c.Replicas, c.Duplicates, c.MaxMsgs, c.MaxMsgSize = jetstream.DiscardNew, l.Replicas, duplicates, -1, -1
-	}
-	return all
 }
 
 // model is the queue of a model's tasks, with a consumer for each level. It lies in

@@ -42,7 +42,7 @@ func (w *work) fail(ctx context.Context, why error) {
 		n.Failed++
 		n.Error = errorOf(why)
 	})
-	if w.delivery.nak(w.backoff(w.task.Failed-1)) {
+	if w.delivery.nak(w.backoff(w.task.Failed - 1)) {
 		w.metrics.nak(nakFailed)
 	}
 }

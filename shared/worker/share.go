@@ -46,6 +46,9 @@ func (l *lanes) allowed() int {
 // enter waits for a lane; leave must follow.
 func (l *lanes) enter(ctx context.Context) error {
 	for {
+		if err := failure.OfContext(ctx); err != nil {
+			return err
+		}
 		changed, ok := l.try()
 		if ok {
 			return nil
@@ -54,7 +57,6 @@ func (l *lanes) enter(ctx context.Context) error {
 		case <-changed:
 		case <-time.After(again):
 		case <-ctx.Done():
-			return failure.OfContext(ctx)
 		}
 	}
 }

@@ -18,5 +18,5 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	return cli.Execute(ctx, os.Args[1:], os.Environ(), cli.Streams{Out: os.Stdout, Err: os.Stderr})
+	return cli.Execute(ctx, os.Args[1:], os.Environ(), cli.Streams{Out: os.Stdout, Err: os.Stderr, In: os.Stdin})
 }

@@ -4,7 +4,6 @@
 package board
 
 import (
-	"context"
 	"log/slog"
 	"sync"
 	"time"
@@ -14,10 +13,12 @@ import (
 	"triptych/shared/jobs"
 )
 
-// Event is one verdict, or one item that was put back.
+// Event is one verdict, one item that was put back, or a job whose record was
+// written or has gone.
 type Event struct {
-	Job     string
-	Item    uint32
+	Job  string
+	Item uint32
+	// Outcome is OUTCOME_UNSPECIFIED for a record; it has no item and no sequence.
 	Outcome pb.Outcome
 	// Sequence is that of its message in the verdict stream.
 	Sequence uint64
@@ -30,23 +31,54 @@ type Board struct {
 
 	mu      sync.Mutex
 	entries map[string]*entry
+	plans   plans
+	begun   bool // verdicts are read from some sequence on, without a gap
 	caught  bool // everything that was there at the start has been seen
-	// applied is the sequence of the last verdict seen.
-	applied uint64
-	all     func(Event) // hears of every event
+	late    bool // verdicts were passed over that count, now that the record is there
+	// applied is the sequence of the last verdict seen, and revised that of the last
+	// record.
+	applied, revised uint64
+	rate, bytes      pace
+	hearers          map[int]func(Event)
+	heard            int // hearers ever
 }
 
 // New makes a board that knows nothing before Run.
 func New(store *jobs.Store, logger *slog.Logger) *Board {
-	return &Board{store: store, logger: logger, entries: map[string]*entry{}}
+	return &Board{store: store, logger: logger, entries: map[string]*entry{}, plans: plans{}, hearers: map[int]func(Event){}}
 }
 
-// Hear makes every event that comes from now on be told, in order. Tell must return
-// soon: the board waits.
-func (b *Board) Hear(tell func(Event)) {
+// Hear makes every event that comes from now on be told, in order, after the board
+// has counted it. One that was told may be told again. Tell must return soon: the
+// board waits. It may ask the board. Stop ends it; one event may still be told.
+func (b *Board) Hear(tell func(Event)) (stop func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.all = tell
+	b.heard++
+	n := b.heard
+	b.hearers[n] = tell
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.hearers, n)
+	}
+}
+
+func (b *Board) tell(events ...Event) {
+	if len(events) == 0 {
+		return
+	}
+	b.mu.Lock()
+	hearers := make([]func(Event), 0, len(b.hearers))
+	for _, tell := range b.hearers {
+		hearers = append(hearers, tell)
+	}
+	b.mu.Unlock()
+	for _, event := range events {
+		for _, tell := range hearers {
+			tell(event)
+		}
+	}
 }
 
 // Ready says why nothing can be told of jobs yet: Unavailable until the board has
@@ -54,48 +86,22 @@ func (b *Board) Hear(tell func(Event)) {
 func (b *Board) Ready() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	return b.ready()
+}
+
+func (b *Board) ready() error {
 	if !b.caught {
 		return failure.New(failure.Unavailable, "the jobs are still being read")
 	}
 	return nil
 }
 
-// Snapshot is a job at one moment. Record must not be changed.
-type Snapshot struct {
-	Record *pb.Job
-	Counts *pb.Counts
-	// Rate is verdicts a second, lately.
-	Rate float64
-	// Sequence is that of the last verdict that Counts has.
-	Sequence uint64
-}
-
-// Decided is how many items have their verdict.
-func (s *Snapshot) Decided() uint32 { return Decided(s.Counts) }
-
-// Undecided is how many have none.
-func (s *Snapshot) Undecided() uint32 { return s.Record.GetItems() - s.Decided() }
-
-// End estimates when the job will have ended, from the rate; zero when nobody can
-// say.
-func (s *Snapshot) End(now time.Time) time.Time {
-	if s.Rate <= 0 {
-		return time.Time{}
-	}
-	return now.Add(time.Duration(float64(s.Undecided()) / s.Rate * float64(time.Second)))
-}
-
-// Decided is the sum of counts.
-func Decided(c *pb.Counts) uint32 {
-	return c.GetSucceeded() + c.GetFailed() + c.GetDead() + c.GetCancelled() + c.GetExpired()
-}
-
 // Job is a job as it is now. NotFound when there is none of the id.
 func (b *Board) Job(id string) (*Snapshot, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.caught {
-		return nil, failure.New(failure.Unavailable, "the jobs are still being read")
+	if err := b.ready(); err != nil {
+		return nil, err
 	}
 	e := b.entries[id]
 	if e == nil || e.record == nil {
@@ -104,33 +110,47 @@ func (b *Board) Job(id string) (*Snapshot, error) {
 	return e.snapshot(), nil
 }
 
-// Each calls visit with every job, in no order, until it returns false.
-func (b *Board) Each(visit func(*Snapshot) bool) {
-	for _, s := range b.snapshots() {
-		if !visit(s) {
-			return
-		}
-	}
-}
-
-func (b *Board) snapshots() []*Snapshot {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	list := make([]*Snapshot, 0, len(b.entries))
-	for _, e := range b.entries {
-		if e.record != nil {
-			list = append(list, e.snapshot())
-		}
-	}
-	return list
-}
-
 // Has tells whether an item has its verdict. Of a job that has ended every item has.
 func (b *Board) Has(job string, item uint32) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e := b.entries[job]
 	return e != nil && e.has(item)
+}
+
+// Undecided lists, in order, at most so many items from one on that have no
+// verdict, as far as the board knows.
+func (b *Board) Undecided(job string, from uint32, most int) []uint32 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.entries[job]
+	if e == nil || e.record == nil || !open(e.record) {
+		return nil
+	}
+	var items []uint32
+	for i := from; i < e.record.GetItems() && len(items) < most; i++ {
+		if !e.decided.has(i) {
+			items = append(items, i)
+		}
+	}
+	return items
+}
+
+// Requeued tells whether an item that has no verdict was dead before, and put back.
+func (b *Board) Requeued(job string, item uint32) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.entries[job]
+	return e != nil && e.marked.has(item)
+}
+
+// Dead tells whether an item of an open job is dead. It may say so of one that is
+// not, of a job that has been opened again.
+func (b *Board) Dead(job string, item uint32) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.entries[job]
+	return e != nil && e.dead.has(item)
 }
 
 // Watch gives a channel that is told whenever a job changes; several changes may be
@@ -155,7 +175,7 @@ func (b *Board) Watch(job string) (changed <-chan struct{}, stop func()) {
 func (b *Board) entry(job string) *entry {
 	e := b.entries[job]
 	if e == nil {
-		e = &entry{}
+		e = &entry{since: time.Now()}
 		b.entries[job] = e
 	}
 	return e
@@ -163,24 +183,7 @@ func (b *Board) entry(job string) *entry {
 
 // forget drops an entry of which nothing is known and that nobody watches.
 func (b *Board) forget(job string, e *entry) {
-	if e.record == nil && len(e.watchers) == 0 && len(e.early) == 0 {
+	if b.entries[job] == e && e.record == nil && len(e.watchers) == 0 && len(e.early) == 0 && !e.missed {
 		delete(b.entries, job)
 	}
 }
-
-// Run follows the records and the verdicts until ctx ends, and begins anew whenever
-// NATS was away.
-func (b *Board) Run(ctx context.Context) {
-	for ctx.Err() == nil {
-		if err := b.follow(ctx); err != nil && ctx.Err() == nil {
-			b.logger.Warn("the jobs can't be followed now", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(again):
-		}
-	}
-}
-
-// again is the pause before the jobs are followed anew.
-const again = time.Second

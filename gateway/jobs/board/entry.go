@@ -3,25 +3,28 @@ package board
 import (
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	pb "triptych/proto/jobs"
 )
 
 // maxEarly bounds the verdicts that are kept of a job whose record has not come
-// yet: the two travel apart.
+// yet: the two travel apart. When there are more, they are read again.
 const maxEarly = 1024
 
 // entry is one job.
 type entry struct {
-	record *pb.Job
-	counts *pb.Counts
-	// decided has a bit for each item of a job that is open; nil for one that has
+	since    time.Time // when it was made
+	record   *pb.Job
+	revision uint64
+	counts   *pb.Counts
+	// decided has a bit for each item that has a verdict, dead for those that are
+	// dead, and marked for those that were put back since; nil for a job that has
 	// ended.
-	decided  []uint64
+	decided, dead, marked bits
+	// sequence is that of the last verdict in counts.
 	sequence uint64
 	pace     pace
 	early    []Event // that came before the record
+	missed   bool    // there were more of them than are kept
 	watchers map[chan struct{}]bool
 }
 
@@ -30,44 +33,50 @@ func (e *entry) snapshot() *Snapshot {
 }
 
 func cloneCounts(c *pb.Counts) *pb.Counts {
-	clone, _ := proto.Clone(c).(*pb.Counts)
-	if clone == nil {
-		return &pb.Counts{}
-	}
-	return clone
+	return &pb.Counts{Succeeded: c.GetSucceeded(), Failed: c.GetFailed(), Dead: c.GetDead(), Cancelled: c.GetCancelled(), Expired: c.GetExpired()}
 }
 
 func open(job *pb.Job) bool {
 	return job.GetState() == pb.State_STATE_ACCEPTED || job.GetState() == pb.State_STATE_CANCELLING
 }
 
-// take takes over a record that was written.
-func (e *entry) take(job *pb.Job) {
+// take takes over a record that was written, and gives the events that came before
+// it and count now.
+func (e *entry) take(job *pb.Job, revision uint64) []Event {
 	before := e.record
-	e.record = job
+	e.record, e.revision = job, revision
 	switch {
 	case !open(job):
-		e.counts, e.decided = cloneCounts(job.GetCounts()), nil
+		e.counts, e.decided, e.dead, e.marked = cloneCounts(job.GetCounts()), nil, nil, nil
+		e.sequence = max(e.sequence, job.GetVerdictsAfter())
 	case before == nil || !open(before):
-		e.begin(job)
+		e.begin()
 	}
 	early := e.early
 	e.early = nil
+	var counted []Event
 	for _, event := range early {
-		e.apply(event, time.Now())
+		if e.apply(event, time.Now()) {
+			counted = append(counted, event)
+		}
 	}
 	e.tell()
+	return counted
 }
 
 // begin starts to count a job that is open: from what its record has.
-func (e *entry) begin(job *pb.Job) {
+func (e *entry) begin() {
+	job := e.record
 	e.counts = cloneCounts(job.GetCounts())
-	e.decided = make([]uint64, (job.GetItems()+63)/64)
 	e.sequence = job.GetVerdictsAfter()
-	if job.GetReopened() {
-		for i := range e.decided {
-			e.decided[i] = ^uint64(0)
-		}
+	e.decided, e.dead, e.marked = newBits(job.GetItems()), nil, nil
+	if !job.GetReopened() {
+		return
+	}
+	e.decided.fill()
+	if e.counts.GetDead() > 0 {
+		e.dead = newBits(job.GetItems()) // nobody knows which
+		e.dead.fill()
 	}
 }
 
@@ -75,45 +84,82 @@ func (e *entry) has(item uint32) bool {
 	if e.record != nil && !open(e.record) {
 		return true
 	}
-	return int(item/64) < len(e.decided) && e.decided[item/64]&(1<<(item%64)) != 0
+	return e.decided.has(item)
 }
 
-// apply counts an event. One that was counted before is passed over.
-func (e *entry) apply(event Event, now time.Time) {
-	if e.record == nil {
-		if len(e.early) < maxEarly {
-			e.early = append(e.early, event)
+// apply counts an event and tells whether it was news.
+func (e *entry) apply(event Event, now time.Time) bool {
+	switch {
+	case e.record == nil:
+		e.keep(event)
+		return false
+	case !open(e.record):
+		// What comes after the end follows from an item that was put back: the record
+		// that says so is on its way.
+		news := event.Sequence > e.record.GetVerdictsAfter()
+		if news {
+			e.keep(event)
 		}
-		return
-	}
-	if !open(e.record) || event.Sequence <= e.sequence || int(event.Item/64) >= len(e.decided) {
-		return
+		return news
+	case event.Sequence <= e.sequence || event.Item >= e.record.GetItems():
+		return false
 	}
 	e.sequence = event.Sequence
-	bit := uint64(1) << (event.Item % 64)
-	if event.Outcome == pb.Outcome_OUTCOME_REQUEUED {
-		e.decided[event.Item/64] &^= bit
-		e.counts.Dead--
-	} else {
-		e.decided[event.Item/64] |= bit
-		count(e.counts, event.Outcome)
-		e.pace.add(now)
-	}
+	e.count(event, now)
 	e.tell()
+	return true
 }
 
-func count(c *pb.Counts, outcome pb.Outcome) {
+// count counts an event. The last message of an item is the only one that is kept,
+// so the one before may never have been seen; what is replaced was always dead.
+func (e *entry) count(event Event, now time.Time) {
+	item := event.Item
+	if e.decided.has(item) {
+		e.counts.Dead -= min(e.counts.Dead, 1)
+	}
+	e.decided.clear(item)
+	e.dead.clear(item)
+	e.marked.clear(item)
+	if event.Outcome == pb.Outcome_OUTCOME_REQUEUED {
+		e.marked = e.mark(e.marked, item)
+		return
+	}
+	if event.Outcome == pb.Outcome_OUTCOME_DEAD {
+		e.dead = e.mark(e.dead, item)
+	}
+	e.decided.set(item)
+	tally(e.counts, event.Outcome)
+	e.pace.add(now, 1)
+}
+
+func (e *entry) mark(b bits, item uint32) bits {
+	if b == nil {
+		b = newBits(e.record.GetItems())
+	}
+	b.set(item)
+	return b
+}
+
+func (e *entry) keep(event Event) {
+	if len(e.early) < maxEarly {
+		e.early = append(e.early, event)
+		return
+	}
+	e.missed = true
+}
+
+func tally(c *pb.Counts, outcome pb.Outcome) {
 	switch outcome {
 	case pb.Outcome_OUTCOME_SUCCEEDED:
 		c.Succeeded++
-	case pb.Outcome_OUTCOME_FAILED:
-		c.Failed++
 	case pb.Outcome_OUTCOME_DEAD:
 		c.Dead++
 	case pb.Outcome_OUTCOME_CANCELLED:
 		c.Cancelled++
 	case pb.Outcome_OUTCOME_EXPIRED:
 		c.Expired++
+	default: // an outcome of a later version is at least an end
+		c.Failed++
 	}
 }
 

@@ -2,27 +2,55 @@ package board
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-	"google.golang.org/protobuf/proto"
 
-	pb "triptych/proto/jobs"
 	"triptych/shared/failure"
-	"triptych/shared/jobs"
 	"triptych/shared/stream"
 )
 
-// quiet is how long the record watch may say nothing before the connection is
-// looked at.
-const quiet = 5 * time.Second
+const (
+	// again is the pause before the jobs are followed anew.
+	again = 250 * time.Millisecond
+	// quiet is how long what was there at the start may not come.
+	quiet = 5 * time.Second
+	// look is the time between two looks at whether the connection was lost, and
+	// audit between two at whether something did not come.
+	look  = 100 * time.Millisecond
+	audit = 10 * time.Second
+)
+
+// Run follows the records and the verdicts until ctx ends, and begins anew whenever
+// NATS was away.
+func (b *Board) Run(ctx context.Context) {
+	var told string
+	for ctx.Err() == nil {
+		err := b.follow(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if text := err.Error(); text != told {
+			told = text
+			b.logger.Warn("the jobs can't be followed now", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(again):
+		}
+	}
+}
 
 // follow reads all records, then all verdicts that those of open jobs do not have,
-// and goes on with what comes.
+// and goes on with what comes. It always returns an error.
 func (b *Board) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	connection := b.store.Connection().Reconnects()
+	last, err := b.lastVerdict(ctx)
+	if err != nil {
+		return err
+	}
 	kv, err := b.store.Records(ctx)
 	if err != nil {
 		return err
@@ -35,140 +63,53 @@ func (b *Board) follow(ctx context.Context) error {
 	if err := b.readRecords(ctx, records); err != nil {
 		return err
 	}
-	events := make(chan seen, 256)
+	r := &reader{board: b, from: b.from(last), last: last, events: make(chan seen, 256)}
 	failed := make(chan error, 1)
-	go func() { failed <- b.readVerdicts(ctx, events) }()
+	go func() { failed <- r.run(ctx) }()
 	defer func() {
 		cancel()
-		for range events { // until the reader has ended
+		for range r.events { // until the reader has ended
 		}
 	}()
-	return b.apply(ctx, records.Updates(), events, failed)
+	return b.apply(ctx, connection, records.Updates(), r.events, failed)
 }
 
-// seen is an event of the verdict stream, or none; the last of those that were there
-// says that the board has caught up.
-type seen struct {
-	event  Event
-	none   bool
-	caught bool
-}
-
-// readRecords takes the records that are there, until the watch says that these
-// were all. What is no longer there is forgotten.
-func (b *Board) readRecords(ctx context.Context, records jetstream.KeyWatcher) error {
-	seen := map[string]bool{}
-	for {
-		select {
-		case entry := <-records.Updates():
-			if entry == nil {
-				b.keepOnly(seen)
-				return nil
-			}
-			seen[id(entry)] = true
-			b.record(entry)
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(quiet):
-			return failure.New(failure.Unavailable, "the records of jobs do not come")
-		}
+// lastVerdict is the sequence of the last message that the verdict stream got.
+func (b *Board) lastVerdict(ctx context.Context) (uint64, error) {
+	verdicts, err := b.store.Connection().JetStream().Stream(ctx, stream.Verdicts)
+	if err != nil {
+		return 0, stream.Failure(err)
 	}
+	return verdicts.CachedInfo().State.LastSeq, nil
 }
 
-func id(entry jetstream.KeyValueEntry) string {
-	return strings.TrimPrefix(entry.Key(), stream.JobRecord(""))
-}
-
-func (b *Board) keepOnly(seen map[string]bool) {
+// from is the first sequence to be read. Records were read after last was asked
+// for, so verdicts of a job that is not known come after it.
+func (b *Board) from(last uint64) uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for job, e := range b.entries {
-		if !seen[job] {
-			b.remove(job, e)
-		}
+	anew := !b.begun || last < b.applied // the second: the stream is not the one that it was
+	if anew {
+		b.applied = last
 	}
-}
-
-func (b *Board) remove(job string, e *entry) {
-	e.record, e.early, e.decided = nil, nil, nil
-	e.tell()
-	b.forget(job, e)
-}
-
-func (b *Board) record(entry jetstream.KeyValueEntry) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	e := b.entry(id(entry))
-	if entry.Operation() != jetstream.KeyValuePut {
-		b.remove(id(entry), e)
-		return
-	}
-	job := &pb.Job{}
-	if err := proto.Unmarshal(entry.Value(), job); err != nil {
-		b.logger.Error("the record of a job can't be read", "job", id(entry), "error", err)
-		b.forget(id(entry), e)
-		return
-	}
-	e.take(job)
-}
-
-// from is the first sequence of a verdict that an open job's counts may not have.
-func (b *Board) from() uint64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	from := uint64(0)
+	from := b.applied
 	for _, e := range b.entries {
-		if e.record != nil && open(e.record) && (from == 0 || e.sequence+1 < from) {
-			from = e.sequence + 1
+		if e.record == nil || !open(e.record) || !anew && !e.missed {
+			continue
 		}
+		e.begin()
+		e.missed = false
+		from = min(from, e.sequence)
 	}
-	if from == 0 {
-		return b.applied + 1
-	}
-	return from
-}
-
-// readVerdicts sends the verdicts, without their bodies, as events. It closes
-// events when it ends.
-func (b *Board) readVerdicts(ctx context.Context, events chan<- seen) error {
-	defer close(events)
-	cfg := jetstream.OrderedConsumerConfig{FilterSubjects: []string{stream.VerdictSubject("*", "*")}, HeadersOnly: true, DeliverPolicy: jetstream.DeliverAllPolicy}
-	if from := b.from(); from > 1 {
-		cfg.DeliverPolicy, cfg.OptStartSeq = jetstream.DeliverByStartSequencePolicy, from
-	}
-	consumer, err := b.store.Connection().JetStream().OrderedConsumer(ctx, stream.Verdicts, cfg)
-	if err != nil {
-		return stream.Failure(err)
-	}
-	messages, err := consumer.Messages()
-	if err != nil {
-		return stream.Failure(err)
-	}
-	defer messages.Stop()
-	if consumer.CachedInfo().NumPending == 0 {
-		events <- seen{none: true, caught: true}
-	}
-	for {
-		msg, err := messages.Next(jetstream.NextContext(ctx))
-		if err != nil {
-			return stream.Failure(err)
-		}
-		meta, err := msg.Metadata()
-		if err != nil {
-			return stream.Failure(err)
-		}
-		job, item, ok := stream.ItemOf(msg.Subject())
-		event := Event{Job: job, Item: item, Outcome: jobs.OutcomeNamed(stream.HeaderValue(msg.Headers(), stream.OutcomeHeader)), Sequence: meta.Sequence.Stream}
-		select {
-		case events <- seen{event, !ok, meta.NumPending == 0}:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	b.begun, b.late, b.caught = true, false, b.caught && !anew
+	return from + 1
 }
 
 // apply takes records and verdicts as they come.
-func (b *Board) apply(ctx context.Context, records <-chan jetstream.KeyValueEntry, events <-chan seen, failed <-chan error) error {
+func (b *Board) apply(ctx context.Context, connection uint64, records <-chan jetstream.KeyValueEntry, events <-chan seen, failed <-chan error) error {
+	ticks := time.NewTicker(look)
+	defer ticks.Stop()
+	a := auditor{board: b, at: time.Now()}
 	for {
 		select {
 		case <-ctx.Done():
@@ -185,22 +126,23 @@ func (b *Board) apply(ctx context.Context, records <-chan jetstream.KeyValueEntr
 				return <-failed
 			}
 			b.see(s)
+		case <-ticks.C:
+			if b.store.Connection().Reconnects() != connection {
+				return failure.New(failure.Unavailable, "the connection to NATS was lost")
+			}
+			if err := a.look(ctx); err != nil {
+				return err
+			}
+		}
+		if b.behind() {
+			return failure.New(failure.Unavailable, "the record of a job came late")
 		}
 	}
 }
 
-func (b *Board) see(s seen) {
+// behind tells whether verdicts of a job were passed over before its record came.
+func (b *Board) behind() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.caught = b.caught || s.caught
-	if s.none {
-		return
-	}
-	b.applied = max(b.applied, s.event.Sequence)
-	e := b.entry(s.event.Job)
-	e.apply(s.event, time.Now())
-	b.forget(s.event.Job, e)
-	if b.all != nil {
-		b.all(s.event)
-	}
+	return b.late
 }

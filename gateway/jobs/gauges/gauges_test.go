@@ -89,8 +89,8 @@ func fill(t *testing.T, store *jobs.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Three are taken; one of them is given back and taken again.
-	batch, err := consumer.Fetch(3, jetstream.FetchMaxWait(5*time.Second))
+	// All are taken; one of them is given back and taken again.
+	batch, err := consumer.Fetch(5, jetstream.FetchMaxWait(5*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,6 +106,7 @@ func fill(t *testing.T, store *jobs.Store) {
 	if _, err := consumer.Next(jetstream.FetchMaxWait(5 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
+	put(t, store, "a.model", 3, 2)
 	if err := store.Bury(t.Context(), &pb.Verdict{Job: "open", Item: 0}, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -142,8 +143,8 @@ func TestGauges(t *testing.T) {
 		"triptych_jobs_lag 1 a.model":               2,
 		"triptych_jobs_pending 2 a.model":           0,
 		"triptych_jobs_pending 3 a.model":           2,
-		"triptych_jobs_ack_pending 3 a.model":       3,
-		"triptych_jobs_lag 3 a.model":               5,
+		"triptych_jobs_ack_pending 3 a.model":       5,
+		"triptych_jobs_lag 3 a.model":               7,
 		"triptych_jobs_redelivered 3 a.model":       1,
 		"triptych_jobs_lag 2 idle":                  0,
 		"triptych_jobs_oldest_age_seconds idle":     0,

@@ -18,12 +18,18 @@ func (r adaptive) cut(l *lane, queue []*item, s scene) verdict {
 	if l.cost.outdated() && v.n > 1 && queue[0].rows == 1 {
 		return verdict{n: 1, rows: 1, reason: cutProbe}
 	}
+	if n := l.share(queue[:v.n], s); n < v.n {
+		v = fitting(queue[:n], s.limit)
+		v.reason = cutShare
+	}
 	if enough := l.cost.enough(v.rows); enough < v.rows {
 		v = fitting(queue[:v.n], enough)
 		v.reason = cutEnough
 		return v
 	}
 	switch {
+	case v.reason == cutShare:
+		return v
 	case v.rows >= s.limit || v.n < len(queue):
 		v.reason = cutFull
 		return v

@@ -20,7 +20,7 @@ const slack = 1. / 4
 // known of the cost of batches: the caller learns at once what it would learn
 // later, and nobody else's time is spent on it.
 func (b *Batcher) admit(it *item, l *lane) error {
-	if it.deadline.IsZero() || b.cfg.Policy == Triton || len(l.cost.points) == 0 {
+	if it.deadline.IsZero() || it.bulk || b.cfg.Policy == Triton || len(l.cost.points) == 0 {
 		return nil
 	}
 	wait, own := b.ahead(it, l)

@@ -1,6 +1,7 @@
 package batcher
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -138,8 +139,15 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// queue is the policy of a level.
+// bulkLevel is the level of the work of jobs: below all that somebody waits for.
+func (c Config) bulkLevel() int { return max(c.Levels, 1) + 1 }
+
+// queue is the policy of a level. The work of jobs is bounded by those who bring it,
+// and waits for as long as it must.
 func (c Config) queue(level int) QueuePolicy {
+	if level == c.bulkLevel() {
+		return QueuePolicy{MaxQueueSize: math.MaxInt}
+	}
 	if p, ok := c.Queues[level]; ok {
 		return p
 	}

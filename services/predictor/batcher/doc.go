@@ -18,10 +18,17 @@
 //   - preferred: a preferred size, the largest that the requests have together;
 //   - delay: the oldest request has waited max_queue_delay_microseconds;
 //   - deadline: a request would be late if it waited longer;
+//   - share: more of the work of jobs would hold up who waits for an answer;
 //   - probe: one row alone, once in 512 batches, to know again what that takes;
 //   - shape: waiting would pay, but requests of another lane wait too;
 //   - idle: an instance is idle, and nobody comes who is worth waiting for;
 //   - drain: the batcher is closing and waits for nobody.
+//
+// The work of jobs (call.Info.Bulk) is a level below all others: it fills batches
+// up, and by the policy "adaptive", while requests come for which somebody waits, it
+// makes a batch of theirs at most half as long again, and one of its own at most
+// twice as long as one row. Its number is not bounded here, nor does it count against
+// the others' bounds, so neither road can take the other's place in the queue.
 //
 // The policy "adaptive" learns how long a batch of n rows takes and when
 // requests come, and waits only for as long as the sum of all waiting gets

@@ -128,7 +128,7 @@ func (b *Batcher) dropDead(members []*item, now time.Time, took time.Duration) b
 
 // hopeless tells whether a batch would end after the request's deadline.
 func (b *Batcher) hopeless(it *item, now time.Time, took time.Duration) bool {
-	return !it.deadline.IsZero() && !it.trial && b.cfg.Policy == Adaptive && now.Add(took).After(it.deadline)
+	return !it.deadline.IsZero() && !it.trial && !it.bulk && b.cfg.Policy == Adaptive && now.Add(took).After(it.deadline)
 }
 
 // settle ends the batch's hold on members that have their answers, and gives

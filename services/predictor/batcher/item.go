@@ -25,6 +25,7 @@ type item struct {
 	enqueued time.Time
 	deadline time.Time // zero: none
 	level    int
+	bulk     bool          // work of a job, for which nobody waits
 	due      time.Duration // the deadline, since the batcher began; what orders a level
 	sequence uint64        // the order of arrival
 	trial    bool          // it runs to know the cost again, whether or not in time
@@ -110,6 +111,7 @@ const farDeadline = 10 * time.Second
 
 // rank finds the request's level and its place in it.
 func (it *item) rank(b *Batcher, req *inference.ModelInferRequest) error {
+	it.bulk = call.Of(it.ctx).Bulk
 	priority, err := oip.IntParameter(req.GetParameters(), "priority", int64(min(call.Of(it.ctx).Priority, maxLevels+1)))
 	if err != nil {
 		return err
@@ -117,6 +119,9 @@ func (it *item) rank(b *Batcher, req *inference.ModelInferRequest) error {
 	it.level = b.cfg.DefaultLevel
 	if priority >= 1 && priority <= int64(b.cfg.Levels) {
 		it.level = int(priority)
+	}
+	if it.bulk {
+		it.level = b.cfg.bulkLevel()
 	}
 	due := it.enqueued.Add(farDeadline)
 	if deadline, ok := it.ctx.Deadline(); ok {

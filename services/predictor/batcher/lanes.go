@@ -43,11 +43,12 @@ type lanes struct {
 	sequence uint64
 	round    uint64
 	begun    time.Time // of the round
+	watched  time.Time // when the last request came for which somebody waits
 	dead     []*item   // room for those that are dropped
 }
 
 func newLanes(cfg Config) lanes {
-	q := lanes{cfg: cfg, byKey: map[string]*lane{}, levels: newLevels(cfg.Levels)}
+	q := lanes{cfg: cfg, byKey: map[string]*lane{}, levels: newLevels(cfg.bulkLevel())}
 	switch {
 	case !cfg.Dynamic:
 		q.rule = alone{}
@@ -91,6 +92,9 @@ func (q *lanes) push(it *item, l *lane, now time.Time) {
 	q.insert(it, l)
 	q.count++
 	q.levels.waiting[it.level]++
+	if !it.bulk {
+		q.watched = now
+	}
 	if l.pace.round != q.round {
 		l.pace.begin(q.round, q.begun, 0)
 	}
@@ -188,6 +192,7 @@ type cut struct {
 func (q *lanes) next(s scene) (c cut, found bool, again time.Time) {
 	starving := q.levels.starving()
 	s.others = len(q.active) > 1
+	s.watched = !q.watched.IsZero() && s.now.Sub(q.watched) < watchedFor
 	for _, l := range q.active {
 		queue := q.queue(l, starving)
 		if len(queue) == 0 || found && byTurn(queue[0], c.members[0]) > 0 {

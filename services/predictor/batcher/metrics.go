@@ -29,7 +29,7 @@ const (
 )
 
 var (
-	cutReasons   = []string{cutFull, cutEnough, cutPreferred, cutDelay, cutDeadline, cutShape, cutProbe, cutIdle, cutDrain}
+	cutReasons   = []string{cutFull, cutEnough, cutPreferred, cutDelay, cutDeadline, cutShape, cutShare, cutProbe, cutIdle, cutDrain}
 	dropReasons  = []string{dropFull, dropTimeout, dropCancelled, dropDeadline, dropHopeless}
 	retryReasons = []string{retryFailed, retryMemory}
 )

@@ -11,6 +11,7 @@ const (
 	cutDeadline  = "deadline"
 	cutShape     = "shape"
 	cutProbe     = "probe"
+	cutShare     = "share"
 	cutIdle      = "idle"
 	cutDrain     = "drain"
 )
@@ -28,6 +29,7 @@ type scene struct {
 	draining bool          // nobody comes any longer
 	others   bool          // requests wait that can't share the lane's batch
 	idle     bool          // another instance is idle
+	watched  bool          // requests come for which somebody waits
 	free     time.Duration // until the next of the busy instances is free; never when none is busy
 }
 

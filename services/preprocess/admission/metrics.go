@@ -41,7 +41,7 @@ func (q *Queue) gauges() []prometheus.Collector {
 		gauge("triptych_image_budget_bytes", "Bytes that the images that are worked on may hold together.", nil,
 			func() float64 { return float64(q.cfg.Budget) }),
 		gauge("triptych_image_held_bytes", "Bytes of files that requests hold, waiting or worked on.", nil,
-			func() float64 { return float64(q.held.bytes) }),
+			func() float64 { return float64(q.held.bytes + q.held.bulk) }),
 	)
 	for _, l := range []*lane{&q.small, &q.large} {
 		labels := prometheus.Labels{"lane": l.name}

@@ -6,10 +6,13 @@ import (
 	"triptych/shared/failure"
 )
 
-// held counts requests and the bytes of their files.
+// held counts requests and the bytes of their files, and apart from them those of
+// jobs: their number is bounded by who brings them, so that neither takes the place
+// of the others.
 type held struct {
 	waiting int
 	bytes   int64
+	bulk    int64 // bytes
 }
 
 // Enter counts a request of so many bytes as waiting. It is busy, with a hint when
@@ -35,6 +38,20 @@ func (q *Queue) Started() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.held.waiting--
+}
+
+// EnterBulk counts a request of a job, which is never busy. LeaveBulk must follow.
+func (q *Queue) EnterBulk(bytes int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.held.bulk += bytes
+}
+
+// LeaveBulk ends a request of a job.
+func (q *Queue) LeaveBulk(bytes int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.held.bulk -= bytes
 }
 
 // Leave ends a request of so many bytes.

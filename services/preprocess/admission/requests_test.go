@@ -146,3 +146,25 @@ func TestMetrics(t *testing.T) {
 		}
 	})
 }
+
+// Jobs are not refused, and take nobody's place.
+func TestRequestsOfJobs(t *testing.T) {
+	q, _ := newQueue(t, config())
+	for range 4 {
+		if err := q.Enter(mega); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q.EnterBulk(100 * mega)
+	for range 4 {
+		q.Started()
+		q.Leave(mega)
+	}
+	if err := q.Enter(9 * mega); err != nil {
+		t.Errorf("a request beside those of jobs: %v", err)
+	}
+	if err := q.Enter(2 * mega); failure.KindOf(err) != failure.Busy {
+		t.Errorf("got %v", err)
+	}
+	q.LeaveBulk(100 * mega)
+}

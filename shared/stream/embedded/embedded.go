@@ -25,7 +25,7 @@ type Server struct {
 	maxStore int64
 	health   health
 	stop     context.CancelFunc
-	watch    sync.WaitGroup
+	watching sync.WaitGroup
 	stopped  sync.Once
 }
 
@@ -52,7 +52,7 @@ func Start(cfg Config) (*Server, error) {
 	}
 	var ctx context.Context
 	ctx, s.stop = context.WithCancel(context.Background())
-	s.watch.Go(func() { s.look(ctx) })
+	s.watching.Go(func() { s.watch(ctx) })
 	return s, nil
 }
 
@@ -109,7 +109,7 @@ func (s *Server) Synced() bool {
 func (s *Server) Stop() {
 	s.stopped.Do(func() {
 		s.stop()
-		s.watch.Wait()
+		s.watching.Wait()
 		s.server.Shutdown()
 		s.server.WaitForShutdown()
 		s.unlock()

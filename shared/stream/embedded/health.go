@@ -2,6 +2,8 @@ package embedded
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -13,30 +15,31 @@ import (
 
 // health is what the last look has found.
 type health struct {
-	mu    sync.Mutex
-	wrong error
+	mu          sync.Mutex
+	broken, low error
 }
 
-func (h *health) set(err error) (before error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	before, h.wrong = h.wrong, err
-	return before
-}
-
-// Health says why nothing more should be published now: Unavailable when the disk is
-// full but for half of the reserve, or when the server has stopped to write.
+// Health says why nothing can be stored now: Unavailable when the server has stopped
+// to write.
 func (s *Server) Health() error {
 	s.health.mu.Lock()
 	defer s.health.mu.Unlock()
-	return s.health.wrong
+	return s.health.broken
 }
 
-// look keeps an eye on the server. A stream whose file could not be written is
+// Low says why no more should be taken in: Unavailable when the disk is full but for
+// half of the reserve, which is for what was accepted.
+func (s *Server) Low() error {
+	s.health.mu.Lock()
+	defer s.health.mu.Unlock()
+	return s.health.low
+}
+
+// watch keeps an eye on the server. A stream whose file could not be written is
 // closed by the server for good, and clustered servers switch JetStream off; when
 // there is room again, JetStream starts anew here on the same files. What was
 // acknowledged is in them. What was kept in memory is gone, as after a crash.
-func (s *Server) look(ctx context.Context) {
+func (s *Server) watch(ctx context.Context) {
 	tick := time.NewTicker(s.config.Look)
 	defer tick.Stop()
 	for {
@@ -44,26 +47,32 @@ func (s *Server) look(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+			s.look()
 		}
-		low, broken := s.low(), s.broken()
-		if broken != nil && low == nil {
-			broken = s.restart(broken)
-		}
-		if broken == nil {
-			broken = low
-		}
-		s.tell(s.health.set(broken), broken)
 	}
 }
 
+func (s *Server) look() {
+	low, broken := s.low(), s.broken()
+	if broken != nil && low == nil {
+		broken = s.restart(broken)
+	}
+	s.health.mu.Lock()
+	wasLow, wasBroken := s.health.low, s.health.broken
+	s.health.low, s.health.broken = low, broken
+	s.health.mu.Unlock()
+	s.tell("jobs can't be stored", "jobs can be stored again", wasBroken, broken)
+	s.tell("no new jobs are taken", "new jobs are taken again", wasLow, low)
+}
+
 // tell logs what has changed.
-func (s *Server) tell(before, now error) {
+func (s *Server) tell(bad, good string, before, now error) {
 	switch {
 	case s.config.Logger == nil || (before == nil) == (now == nil):
 	case now != nil:
-		s.config.Logger.Error("jobs can't be stored", "error", now)
+		s.config.Logger.Error(bad, "error", now)
 	default:
-		s.config.Logger.Info("jobs can be stored again")
+		s.config.Logger.Info(good)
 	}
 }
 
@@ -75,7 +84,8 @@ func (s *Server) low() error {
 		return err
 	}
 	if least := s.config.reserve(total) / 2; free < least {
-		return failure.New(failure.Unavailable, "the disk of %q is full: %d bytes are free, and %d are kept for what was accepted", s.config.Directory, free, least)
+		return failure.Wrap(fmt.Errorf("%d bytes are free on the disk of %q, %d are kept for what was accepted", free, s.config.Directory, least),
+			failure.Unavailable, "the disk of the job store is full")
 	}
 	return nil
 }
@@ -84,11 +94,11 @@ func (s *Server) low() error {
 // made or deleted also counts as unhealthy to the server, but not here.
 func (s *Server) broken() error {
 	if !s.server.JetStreamEnabled() {
-		return failure.New(failure.Unavailable, "JetStream has stopped")
+		return failure.New(failure.Unavailable, "the job store has stopped")
 	}
 	for _, e := range s.server.Healthz(&server.HealthzOptions{Details: true}).Errors {
 		if strings.Contains(e.Error, "write error") {
-			return failure.New(failure.Unavailable, "the NATS server can't write: %s", e.Error)
+			return failure.Wrap(errors.New(e.Error), failure.Unavailable, "the job store can't write to its disk")
 		}
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+
 	"triptych/shared/jobs"
 	"triptych/shared/stream"
 	"triptych/shared/stream/embedded"
@@ -14,9 +16,13 @@ import (
 )
 
 // Server starts a server that ends with the test.
-func Server(tb testing.TB) *embedded.Server {
+func Server(tb testing.TB, change ...func(*embedded.Config)) *embedded.Server {
 	tb.Helper()
-	s, err := embedded.Start(embedded.Config{Directory: tb.TempDir()})
+	cfg := embedded.Config{Directory: tb.TempDir()}
+	for _, c := range change {
+		c(&cfg)
+	}
+	s, err := embedded.Start(cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -24,12 +30,32 @@ func Server(tb testing.TB) *embedded.Server {
 	return s
 }
 
-// Store is the jobs of a server, made with the default limits unless change says
-// otherwise. Its connection ends with the test.
-func Store(tb testing.TB, s *embedded.Server, change ...func(*stream.Config)) *jobs.Store {
+// Outer starts a server as others run it, on a port of loopback, with options of the
+// test's own, and gives its URL. It ends with the test.
+func Outer(tb testing.TB, change func(*server.Options)) (*server.Server, string) {
+	tb.Helper()
+	options := &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: tb.TempDir(), NoLog: true, NoSigs: true}
+	change(options)
+	s, err := server.NewServer(options)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s.Start()
+	tb.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	if !s.ReadyForConnections(10 * time.Second) {
+		tb.Fatal("the NATS server is not ready")
+	}
+	return s, s.ClientURL()
+}
+
+// Connect connects to a server with the default limits unless change says otherwise.
+// It makes nothing there. The connection ends with the test.
+func Connect(tb testing.TB, change ...func(*stream.Config)) *stream.Connection {
 	tb.Helper()
 	cfg := stream.DefaultConfig()
-	cfg.InProcess = s
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -38,6 +64,19 @@ func Store(tb testing.TB, s *embedded.Server, change ...func(*stream.Config)) *j
 		tb.Fatal(err)
 	}
 	tb.Cleanup(conn.Close)
+	return conn
+}
+
+// In makes a connection use a server in this process.
+func In(s *embedded.Server) func(*stream.Config) {
+	return func(c *stream.Config) { c.InProcess = s }
+}
+
+// Store is the jobs of a server, made with the default limits unless change says
+// otherwise. Its connection ends with the test.
+func Store(tb testing.TB, s *embedded.Server, change ...func(*stream.Config)) *jobs.Store {
+	tb.Helper()
+	conn := Connect(tb, append([]func(*stream.Config){In(s)}, change...)...)
 	ctx, cancel := context.WithTimeout(tb.Context(), 10*time.Second)
 	defer cancel()
 	if err := conn.Ensure(ctx); err != nil {

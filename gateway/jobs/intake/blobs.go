@@ -1,0 +1,105 @@
+package intake
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"sync"
+
+	"triptych/gateway/web"
+	pb "triptych/proto/jobs"
+	"triptych/shared/failure"
+	"triptych/shared/jobs"
+	"triptych/shared/stream"
+)
+
+const (
+	// blobMemory is up to what size an image is read whole and stored while the next
+	// one is read; a larger one is stored as it comes.
+	blobMemory = 2 << 20
+	// blobsAtOnce is how many of one job are stored at a time.
+	blobsAtOnce = 4
+)
+
+// blobs puts the large images of one job into the object store. Only its goroutines
+// run beside the caller.
+type blobs struct {
+	ctx    context.Context //nolint:containedctx // it is the job's, which the blobs are a part of
+	cancel context.CancelCauseFunc
+	conn   *stream.Connection
+	job    string
+	items  []uint32 // those whose images may be there
+
+	slots   chan struct{}
+	running sync.WaitGroup
+	mu      sync.Mutex
+	err     error
+}
+
+func newBlobs(ctx context.Context, cancel context.CancelCauseFunc, conn *stream.Connection, job string) *blobs {
+	return &blobs{ctx: ctx, cancel: cancel, conn: conn, job: job, slots: make(chan struct{}, blobsAtOnce)}
+}
+
+// put stores an image, perhaps later: finish tells.
+func (b *blobs) put(item uint32, r io.Reader) (*pb.Blob, error) {
+	head, err := web.ReadAll(io.LimitReader(r, blobMemory+1), 0, -1)
+	if err != nil {
+		return nil, err
+	}
+	key := jobs.InputBlob(b.job, item)
+	b.items = append(b.items, item)
+	if len(head) > blobMemory {
+		return b.conn.PutBlobFrom(b.ctx, stream.Blobs, key, io.MultiReader(bytes.NewReader(head), r))
+	}
+	select {
+	case b.slots <- struct{}{}:
+	case <-b.ctx.Done():
+		return nil, failure.OfContext(b.ctx)
+	}
+	b.running.Go(func() {
+		defer func() { <-b.slots }()
+		b.fail(failure.Guard("an image could not be stored", func() error {
+			_, err := b.conn.PutBlob(b.ctx, stream.Blobs, key, head)
+			return err
+		}))
+	})
+	sum := sha256.Sum256(head)
+	return &pb.Blob{Bucket: stream.Blobs, Key: key, Size: uint64(len(head)), Digest: sum[:]}, nil
+}
+
+// fail ends the job for the first failure.
+func (b *blobs) fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err != nil && b.err == nil && b.ctx.Err() == nil {
+		b.err = err
+		b.cancel(err)
+	}
+}
+
+// refused is why an image could not be stored, if one could not.
+func (b *blobs) refused() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}
+
+// finish waits until all images are stored.
+func (b *blobs) finish() error {
+	b.running.Wait()
+	return b.refused()
+}
+
+// drop deletes all images.
+func (b *blobs) drop(ctx context.Context) error {
+	b.running.Wait()
+	var failed error
+	for _, item := range b.items {
+		if failed = errors.Join(failed, b.conn.DropBlob(ctx, jobs.InputBlob(b.job, item))); ctx.Err() != nil {
+			break
+		}
+	}
+	return failed
+}
