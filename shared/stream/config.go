@@ -2,6 +2,7 @@ package stream
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -117,6 +118,9 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 
 // Validate implements config.Section.
 func (c *Config) Validate() error {
+	if err := c.checkURL(); err != nil {
+		return err
+	}
 	if (c.Certificate == "") != (c.Key == "") {
 		return config.Wrong("nats-certificate", "and --nats-key go together")
 	}
@@ -147,6 +151,30 @@ func (c *Config) Validate() error {
 	}
 	if l.Retention < time.Minute {
 		return config.Wrong("jobs-retention", "is %s, must be 1m or more", l.Retention)
+	}
+	return nil
+}
+
+// checkURL checks each server for itself. One without a scheme is NATS's own.
+func (c *Config) checkURL() error {
+	if c.URL == "" {
+		return nil
+	}
+	for server := range strings.SplitSeq(c.URL, ",") {
+		server = strings.TrimSpace(server)
+		if server == "" {
+			return config.Wrong("nats-url", "has an empty place between its commas")
+		}
+		if !strings.Contains(server, "://") {
+			server = "nats://" + server
+		}
+		u, err := url.Parse(server)
+		if err != nil {
+			return config.Wrong("nats-url", "names a server that is no URL")
+		}
+		if !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme) || u.Hostname() == "" {
+			return config.Wrong("nats-url", "names %q, must be like nats://HOST:PORT or tls://HOST:PORT", u.Redacted())
+		}
 	}
 	return nil
 }

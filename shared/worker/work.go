@@ -130,7 +130,7 @@ func (w *work) answer(ctx context.Context) {
 	}
 	resp, err := w.run(ctx)
 	if err == nil {
-		w.task.Times = append(w.task.GetTimes()[:len(w.task.GetTimes()):len(w.task.GetTimes())], w.times(resp))
+		w.task.Times = append(w.task.Times, w.times(resp))
 		err = w.persist(ctx, func(ctx context.Context) error { return w.door.store.Advance(ctx, w.task, resp) })
 		if err != nil && mayPass(err) {
 			w.excuse(ctx, err, nakFull)
