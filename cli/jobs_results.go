@@ -149,10 +149,7 @@ func (t *resultTable) rows(r client.Result) {
 	if r.State == "succeeded" {
 		state.Color = style.Green
 	}
-	total := ""
-	if ms, ok := r.Timings["total"]; ok {
-		total = fmt.Sprintf("%.1f", ms)
-	}
+	total := took(r)
 	none := table.Text("")
 	head := []table.Cell{table.Text(strconv.Itoa(r.Item)), table.Text(shown(r.Name)), state}
 	if len(r.Predictions) == 0 {
@@ -163,6 +160,14 @@ func (t *resultTable) rows(r client.Result) {
 		t.table.Row(append(head[:3:3], table.Text(shown(p.Label)), table.Text(fmt.Sprintf("%.4f", p.Score)), table.Text(strconv.Itoa(p.Class)), table.Text(total), none)...)
 		head, total = []table.Cell{none, none, none}, "" // once for each image
 	}
+}
+
+// took is how long an item was under way, from its first step's queue on.
+func took(r client.Result) string {
+	if len(r.Timings) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f", r.Timings["waited"]+r.Timings["queue"]+r.Timings["compute"])
 }
 
 // outputText is what a model answered that does not classify.

@@ -98,7 +98,7 @@ func (s *Store) join(ctx context.Context, part *Task, after []int, from uint32) 
 	subject := func(from uint32) string {
 		return stream.JoinSubject(part.GetJob(), part.GetItem(), part.GetAttempt(), part.GetStep(), from)
 	}
-	if _, err := s.publish(ctx, subject(from), nil, part.Task); err != nil {
+	if err := s.publish(ctx, subject(from), nil, part.Task); err != nil {
 		return nil, failure.Prefix("the join before step "+step, err)
 	}
 	whole := &Task{Plan: part.Plan, Deadline: part.Deadline, Root: part.Root, From: part.From}

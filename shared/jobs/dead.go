@@ -56,8 +56,7 @@ func (s *Store) putDead(ctx context.Context, v *pb.Verdict) error {
 		return failure.New(failure.Internal, "a verdict can't be copied")
 	}
 	letter.Response, letter.ResponseBlob = nil, nil
-	_, err := s.publish(ctx, stream.DeadSubject(v.GetJob(), strconv.FormatUint(uint64(v.GetItem()), 10)), nil, letter, jetstream.WithExpectStream(stream.Dead))
-	return err
+	return s.publish(ctx, stream.DeadSubject(v.GetJob(), strconv.FormatUint(uint64(v.GetItem()), 10)), nil, letter, jetstream.WithExpectStream(stream.Dead))
 }
 
 // Requeue puts a dead item back: its verdict is replaced by a mark, which whoever

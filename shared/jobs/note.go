@@ -13,17 +13,16 @@ import (
 func (s *Store) Note(ctx context.Context, t *Task, sequence uint64) (*pb.Note, error) {
 	n := &pb.Note{}
 	_, err := s.last(ctx, stream.Notes, stream.NakSubject(t.GetJob(), t.GetItem(), t.GetStep()), n)
-	if err != nil && failure.KindOf(err) != failure.NotFound {
-		return nil, err
+	if err == nil && n.GetAttempt() == t.GetAttempt() && n.GetSequence() == sequence {
+		return n, nil
 	}
-	if err != nil || n.GetAttempt() != t.GetAttempt() || n.GetSequence() != sequence {
-		return &pb.Note{Attempt: t.GetAttempt(), Sequence: sequence}, nil
+	if failure.KindOf(err) == failure.NotFound {
+		err = nil
 	}
-	return n, nil
+	return &pb.Note{Attempt: t.GetAttempt(), Sequence: sequence}, err
 }
 
 // PutNote keeps a note of a task.
 func (s *Store) PutNote(ctx context.Context, t *Task, n *pb.Note) error {
-	_, err := s.publish(ctx, stream.NakSubject(t.GetJob(), t.GetItem(), t.GetStep()), nil, n)
-	return err
+	return s.publish(ctx, stream.NakSubject(t.GetJob(), t.GetItem(), t.GetStep()), nil, n)
 }

@@ -31,16 +31,13 @@ func New(conn *stream.Connection) *Store { return &Store{conn: conn, plans: newP
 func (s *Store) Connection() *stream.Connection { return s.conn }
 
 // publish stores one message and waits until the server says that it has.
-func (s *Store) publish(ctx context.Context, subject string, h nats.Header, body proto.Message, options ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+func (s *Store) publish(ctx context.Context, subject string, h nats.Header, body proto.Message, options ...jetstream.PublishOpt) error {
 	data, err := proto.Marshal(body)
 	if err != nil {
-		return nil, failure.Wrap(err, failure.Internal, "a message can't be written")
+		return failure.Wrap(err, failure.Internal, "a message can't be written")
 	}
-	ack, err := s.conn.JetStream().PublishMsg(ctx, &nats.Msg{Subject: subject, Header: h, Data: data}, options...)
-	if err != nil {
-		return nil, stream.Failure(err)
-	}
-	return ack, nil
+	_, err = s.conn.JetStream().PublishMsg(ctx, &nats.Msg{Subject: subject, Header: h, Data: data}, options...)
+	return stream.Failure(err)
 }
 
 // stream is one of the streams of all jobs. That it is not there is not to be

@@ -137,8 +137,7 @@ func (s *Store) Enqueue(ctx context.Context, t *Task) error {
 	h := t.headers(ctx)
 	id := fmt.Sprintf("%s:%d:%d:%d", t.GetJob(), t.GetItem(), t.GetStep(), t.GetAttempt())
 	send := func() error {
-		_, err := s.publish(ctx, subject, h, t.Task, jetstream.WithMsgID(id), jetstream.WithExpectStream(stream.StepStream(t.Model())))
-		return err
+		return s.publish(ctx, subject, h, t.Task, jetstream.WithMsgID(id), jetstream.WithExpectStream(stream.StepStream(t.Model())))
 	}
 	err := send()
 	if failure.KindOf(err) != failure.Unavailable && failure.KindOf(err) != failure.NotFound || s.conn.Ready() != nil {

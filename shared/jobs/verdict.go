@@ -56,7 +56,7 @@ func (s *Store) Decide(ctx context.Context, v *pb.Verdict, fence uint64) (won bo
 	}
 	h := nats.Header{stream.OutcomeHeader: {OutcomeName(v.GetOutcome())}}
 	subject := stream.VerdictSubject(v.GetJob(), strconv.FormatUint(uint64(v.GetItem()), 10))
-	_, err = s.publish(ctx, subject, h, v, jetstream.WithExpectLastSequencePerSubject(fence), jetstream.WithExpectStream(stream.Verdicts))
+	err = s.publish(ctx, subject, h, v, jetstream.WithExpectLastSequencePerSubject(fence), jetstream.WithExpectStream(stream.Verdicts))
 	switch {
 	case failure.KindOf(err) == failure.Conflict && err != nil:
 		return s.lose(ctx, v)

@@ -48,7 +48,7 @@ func (d *delivery) end(word string) bool {
 }
 
 // ack says that what follows from the task is stored.
-func (d *delivery) ack() bool { return d.end(ackDone) }
+func (d *delivery) ack() { d.end(ackDone) }
 
 // nak gives the task back, for another try after a pause.
 func (d *delivery) nak(after time.Duration) bool {

@@ -189,10 +189,10 @@ func (d *Door) each(visit func(*puller)) {
 // there, but gives no answer when it is asked for tasks. While NATS is away no
 // other service would do better.
 func (d *Door) Ready() error {
-	if d.store.Connection().Ready() != nil {
-		return nil
-	}
 	var failed error
+	if away := d.store.Connection().Ready() != nil; away {
+		return failed
+	}
 	d.each(func(p *puller) {
 		if since := p.unanswered(); since > silence {
 			failed = failure.New(failure.Unavailable, "no answer for %s when NATS was asked for tasks of model %q", since.Round(time.Second), p.model)

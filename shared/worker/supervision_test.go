@@ -1,7 +1,6 @@
 package worker_test
 
 import (
-	"io"
 	"net"
 	"sync"
 	"testing"
@@ -124,7 +123,7 @@ func (w *wire) carry(to, from net.Conn) {
 		if cut {
 			continue
 		}
-		if _, err := to.Write(buffer[:n]); err != nil && err != io.EOF {
+		if _, err := to.Write(buffer[:n]); err != nil {
 			return
 		}
 	}

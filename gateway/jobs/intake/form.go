@@ -2,6 +2,7 @@ package intake
 
 import (
 	"io"
+	"mime"
 	"mime/multipart"
 	"strings"
 
@@ -37,6 +38,15 @@ func formReader(boundary string) (read, error) {
 	}, nil
 }
 
+// fileName is the name of a part's file with its folders, which FileName leaves out.
+func fileName(part *multipart.Part) string {
+	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
+	if name := params["filename"]; err == nil && name != "" {
+		return name
+	}
+	return part.FileName()
+}
+
 // field takes a setting.
 func (d *draft) field(part *multipart.Part) error {
 	value, err := io.ReadAll(io.LimitReader(&web.PartReader{Part: part}, maxSetting+1))
@@ -49,7 +59,7 @@ func (d *draft) field(part *multipart.Part) error {
 // file takes an item. Before the first one, the settings that have come are checked,
 // so that nobody sends everything for nothing.
 func (d *draft) file(part *multipart.Part) error {
-	name := part.FileName()
+	name := fileName(part)
 	if len(name) > maxName {
 		return failure.New(failure.Invalid, "the name of a file has more than %d bytes", maxName)
 	}
