@@ -133,9 +133,6 @@ func (s *Store) dropTensor(ctx context.Context, key string) error {
 	return stream.Failure(err)
 }
 
-// headerRoom is left for headers in a message: they count as payload.
-const headerRoom = 4 << 10
-
 // Enqueue puts a task into its model's queue, which is made if it is not there. A
 // full queue is Busy. The same task again, by its job, item, step and attempt, is
 // stored once.
@@ -165,7 +162,7 @@ func (s *Store) Enqueue(ctx context.Context, t *Task) error {
 // fit moves tensors into the object store until the task fits into a message, the
 // largest first.
 func (s *Store) fit(ctx context.Context, t *Task) error {
-	most := int(s.conn.MaxPayload()) - headerRoom
+	most := int(s.conn.MaxPayload()) - stream.HeaderRoom
 	for proto.Size(t.Task) > most {
 		largest := -1
 		for i, data := range t.GetPool().GetRawInputContents() {
