@@ -26,7 +26,6 @@ func (s *Store) Bury(ctx context.Context, v *pb.Verdict, fence uint64) error {
 			return err
 		}
 	}
-	// Whoever put the item back meanwhile has found no letter yet.
 	return s.RepairDead(ctx, v.GetJob(), v.GetItem())
 }
 
@@ -45,7 +44,11 @@ func (s *Store) RepairDead(ctx context.Context, job string, item uint32) error {
 	case v.GetOutcome() != pb.Outcome_OUTCOME_DEAD && letter != nil:
 		return s.delete(ctx, stream.Dead, letter.Sequence)
 	case v.GetOutcome() == pb.Outcome_OUTCOME_DEAD && letter == nil:
-		return s.putDead(ctx, v)
+		if err := s.putDead(ctx, v); err != nil {
+			return err
+		}
+		// Whoever put the item back meanwhile has found no letter.
+		return s.RepairDead(ctx, job, item)
 	}
 	return nil
 }
@@ -60,13 +63,17 @@ func (s *Store) putDead(ctx context.Context, v *pb.Verdict) error {
 }
 
 // Requeue puts a dead item back: its verdict is replaced by a mark, which whoever
-// feeds sees, and its letter goes. An item that is not dead is Conflict.
+// feeds sees, and its letter goes. An item that is not dead is Conflict; its letter
+// goes all the same, for whoever put it back may have ended before that.
 func (s *Store) Requeue(ctx context.Context, job string, item uint32) error {
 	v, sequence, err := s.Verdict(ctx, job, item)
 	if err != nil {
 		return err
 	}
 	if v.GetOutcome() != pb.Outcome_OUTCOME_DEAD {
+		if err := s.RepairDead(ctx, job, item); err != nil {
+			return err
+		}
 		return failure.New(failure.Conflict, "item %d of job %q is not dead but %s", item, job, OutcomeName(v.GetOutcome()))
 	}
 	mark := &pb.Verdict{Job: job, Item: item, Outcome: pb.Outcome_OUTCOME_REQUEUED, Started: v.GetStarted(), TraceId: v.GetTraceId(), Name: v.GetName()}

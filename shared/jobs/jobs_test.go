@@ -218,6 +218,17 @@ func TestDeadLetters(t *testing.T) {
 	if err := store.Bury(t.Context(), dead(1), fence); err != nil || !letter(1) {
 		t.Errorf("the second death has no letter: %v", err)
 	}
+	// Put back by somebody who was killed before the letter went.
+	_, sequence, err := store.Verdict(t.Context(), "j", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if won, err := store.Decide(t.Context(), &pb.Verdict{Job: "j", Item: 1, Outcome: pb.Outcome_OUTCOME_REQUEUED}, sequence); !won || err != nil {
+		t.Fatal(won, err)
+	}
+	if err := store.Requeue(t.Context(), "j", 1); failure.KindOf(err) != failure.Conflict || letter(1) {
+		t.Errorf("an item on its way has a letter that nobody can get rid of: %v", err)
+	}
 }
 
 // Notes are of one message: another of the same task begins anew.

@@ -163,7 +163,7 @@ func (s *Store) Enqueue(ctx context.Context, t *Task) error {
 // fit moves tensors into the object store until the task fits into a message, the
 // largest first.
 func (s *Store) fit(ctx context.Context, t *Task) error {
-	most := int(s.conn.MaxPayload()) - headerRoom
+	most := int(s.conn.MaxPayload()) - stream.HeaderRoom
 	for proto.Size(t.Task) > most {
 		largest := -1
 		for i, data := range t.GetPool().GetRawInputContents() {

@@ -88,7 +88,7 @@ func (s *Store) lose(ctx context.Context, v *pb.Verdict) (own bool, err error) {
 // fitVerdict moves a response that is too large for a message into the object
 // store.
 func (s *Store) fitVerdict(ctx context.Context, v *pb.Verdict) error {
-	if v.GetResponse() == nil || proto.Size(v) <= int(s.conn.MaxPayload())-headerRoom {
+	if v.GetResponse() == nil || proto.Size(v) <= int(s.conn.MaxPayload())-stream.HeaderRoom {
 		return nil
 	}
 	data, err := proto.Marshal(v.GetResponse())

@@ -187,10 +187,16 @@ func TestCancelled(t *testing.T) {
 	if _, err := store.Update(t.Context(), "j", func(j *pb.Job) error { j.State = pb.State_STATE_CANCELLING; return nil }); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(50 * time.Millisecond) // the watch is told; a task that is quicker runs
+	next := uint32(1)
+	testkit.Eventually(t, 10*time.Second, "the worker knows: a task that is quicker runs", func() bool {
+		begin(t, store, item(t, store, data, "j", next, 10))
+		v := verdict(t, store, "j", next)
+		next++
+		return v.GetOutcome() == pb.Outcome_OUTCOME_CANCELLED
+	})
 	before := runs.Load()
-	begin(t, store, item(t, store, data, "j", 1, 10))
-	if v := verdict(t, store, "j", 1); v.GetOutcome() != pb.Outcome_OUTCOME_CANCELLED || runs.Load() != before {
+	begin(t, store, item(t, store, data, "j", next, 10))
+	if v := verdict(t, store, "j", next); v.GetOutcome() != pb.Outcome_OUTCOME_CANCELLED || runs.Load() != before {
 		t.Errorf("got %s after %d runs", v.GetOutcome(), runs.Load()-before)
 	}
 }

@@ -131,9 +131,16 @@ func (r *results) run(messages jetstream.MessagesContext) error {
 	}
 }
 
-// next writes the next verdict.
+// next writes the next verdict. What was there a moment ago may have been deleted
+// with its job: then nothing is waited for.
 func (r *results) next(ctx context.Context, messages jetstream.MessagesContext) error {
-	msg, err := messages.Next(jetstream.NextContext(ctx))
+	patience, cancel := context.WithTimeout(ctx, glance)
+	defer cancel()
+	msg, err := messages.Next(jetstream.NextContext(patience))
+	if err != nil && patience.Err() != nil && ctx.Err() == nil {
+		r.pending = false // until over has asked again
+		return nil
+	}
 	if err != nil {
 		return stream.Failure(err)
 	}

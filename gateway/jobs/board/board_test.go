@@ -171,7 +171,10 @@ func TestReopened(t *testing.T) {
 	})
 	// The mark comes before the record.
 	decide(t, store, "j", 1, pb.Outcome_OUTCOME_REQUEUED)
-	time.Sleep(100 * time.Millisecond) // it is seen
+	testkit.Eventually(t, soon, "the mark is seen", func() bool {
+		now, err := live.Job("j")
+		return err == nil && now.Sequence > s.Sequence
+	})
 	shows(t, live, "j", &pb.Counts{Succeeded: 1, Dead: 2})
 	update(t, store, "j", func(j *pb.Job) { j.State, j.Reopened = pb.State_STATE_ACCEPTED, true })
 	shows(t, live, "j", &pb.Counts{Succeeded: 1, Dead: 1})

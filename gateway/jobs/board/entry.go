@@ -47,6 +47,9 @@ func (e *entry) take(job *pb.Job, revision uint64) []Event {
 	e.record, e.revision = job, revision
 	switch {
 	case !open(job):
+		// What came after the counts of the record were taken must not be forgotten: an
+		// item was put back in that moment.
+		e.missed = e.missed || e.sequence > job.GetVerdictsAfter()
 		e.counts, e.decided, e.dead, e.marked = cloneCounts(job.GetCounts()), nil, nil, nil
 		e.sequence = max(e.sequence, job.GetVerdictsAfter())
 	case before == nil || !open(before):
@@ -99,6 +102,7 @@ func (e *entry) apply(event Event, now time.Time) bool {
 		news := event.Sequence > e.record.GetVerdictsAfter()
 		if news {
 			e.keep(event)
+			e.sequence = max(e.sequence, event.Sequence)
 		}
 		return news
 	case event.Sequence <= e.sequence || event.Item >= e.record.GetItems():

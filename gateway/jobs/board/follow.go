@@ -94,12 +94,14 @@ func (b *Board) from(last uint64) uint64 {
 	}
 	from := b.applied
 	for _, e := range b.entries {
-		if e.record == nil || !open(e.record) || !anew && !e.missed {
+		if e.record == nil || !e.missed && !(anew && open(e.record)) {
 			continue
 		}
-		e.begin()
-		e.missed = false
-		from = min(from, e.sequence)
+		if open(e.record) {
+			e.begin()
+		}
+		e.missed, e.early = false, nil
+		from = min(from, e.record.GetVerdictsAfter())
 	}
 	b.begun, b.late, b.caught = true, false, b.caught && !anew
 	return from + 1
@@ -140,7 +142,8 @@ func (b *Board) apply(ctx context.Context, connection uint64, records <-chan jet
 	}
 }
 
-// behind tells whether verdicts of a job were passed over before its record came.
+// behind tells whether verdicts of a job were passed over before its record came, or
+// counted that its record does not have.
 func (b *Board) behind() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -91,6 +91,6 @@ func (b *Board) write(id string, job *pb.Job, revision uint64) []Event {
 	}
 	b.plans.share(job)
 	early := e.take(job, revision)
-	b.late = b.late || e.missed && open(job)
+	b.late = b.late || e.missed
 	return append([]Event{{Job: id}}, early...)
 }

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"google.golang.org/protobuf/proto"
 
 	"triptych/gateway/jobs/board"
+	pb "triptych/proto/jobs"
 	"triptych/shared/failure"
 	"triptych/shared/stream"
 )
@@ -78,19 +80,22 @@ func (t *term) erase(ctx context.Context, id string, before int64) error {
 	if err != nil {
 		return err
 	}
-	record, err := t.store.Job(ctx, id)
-	if failure.KindOf(err) == failure.NotFound {
+	entry, err := kv.Get(ctx, stream.JobRecord(id))
+	if err = stream.Failure(err); failure.KindOf(err) == failure.NotFound {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	record := &pb.Job{}
+	if err := proto.Unmarshal(entry.Value(), record); err != nil {
+		return failure.Wrap(err, failure.Internal, "the record of a job can't be read")
+	}
 	if board.Open(record) || record.GetEndedMs() > before {
 		return nil // opened again
 	}
-	entry, err := kv.Get(ctx, stream.JobRecord(id))
-	if err != nil {
-		return stream.Failure(err)
+	if err := t.eraseTasks(ctx, record); err != nil {
+		return err
 	}
 	for _, at := range [][2]string{
 		{stream.Verdicts, stream.VerdictSubject(id, "*")},
@@ -111,6 +116,22 @@ func (t *term) erase(ctx context.Context, id string, before int64) error {
 	}
 	t.metrics.collected.WithLabelValues("job").Inc()
 	return err
+}
+
+// eraseTasks deletes what still waits to be run, such as after a cancellation while
+// nobody served the model: it would be run, and leave verdicts of no job.
+func (t *term) eraseTasks(ctx context.Context, record *pb.Job) error {
+	plan, broken := t.store.Plan(record.GetPlan())
+	if broken != nil {
+		return nil //nolint:nilerr // It never had any.
+	}
+	for step, s := range plan.Steps() {
+		err := t.purge(ctx, stream.StepStream(s.Model), stream.StepSubjects(s.Model, record.GetId(), uint32(step)))
+		if err != nil && failure.KindOf(err) != failure.NotFound {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *term) purge(ctx context.Context, of, subject string) error {

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"triptych/gateway/jobs/board"
 	"triptych/gateway/jobs/feed"
 	"triptych/proto/inference"
 	pb "triptych/proto/jobs"
@@ -178,6 +179,78 @@ func TestRequeueMeanwhile(t *testing.T) {
 	}
 }
 
+// An item is put back at the moment in which its job ends: whoever ended the job had
+// counted the items before, and does not know. The board hears of the two in either
+// order, and whoever feeds next finds out.
+func TestRequeueCrossesEnd(t *testing.T) {
+	for name, markFirst := range map[string]bool{"the mark is seen first": true, "the end is seen first": false} {
+		t.Run(name, func(t *testing.T) {
+			store := newSystem(t).store()
+			serve(t, store, &models{})
+			b, lead := follower(t, store)
+			accept(t, store, "j", 2)
+			if err := store.Bury(t.Context(), &pb.Verdict{Job: "j", Started: 1}, 0); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := store.Decide(t.Context(), &pb.Verdict{Job: "j", Item: 1, Outcome: pb.Outcome_OUTCOME_SUCCEEDED}, 0); err != nil {
+				t.Fatal(err)
+			}
+			var counted *board.Snapshot
+			testkit.Eventually(t, soon, "both are counted", func() bool {
+				s, err := b.Job("j")
+				counted = s
+				return err == nil && s.Undecided() == 0
+			})
+			mark := func() {
+				if err := store.Requeue(t.Context(), "j", 0); err != nil {
+					t.Fatal(err)
+				}
+				testkit.Eventually(t, soon, "the mark is seen", func() bool {
+					s, err := b.Job("j")
+					return err == nil && s.Sequence > counted.Sequence
+				})
+			}
+			if markFirst {
+				mark()
+			}
+			if _, err := store.Update(t.Context(), "j", func(j *pb.Job) error {
+				j.State, j.EndedMs, j.Counts, j.VerdictsAfter = pb.State_STATE_DONE, time.Now().UnixMilli(), counted.Counts, counted.Sequence
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			testkit.Eventually(t, soon, "the end is seen", func() bool {
+				s, err := b.Job("j")
+				return err == nil && !board.Open(s.Record)
+			})
+			if !markFirst {
+				mark()
+			}
+			lead()
+			testkit.Eventually(t, soon, "the item has run and the job has ended", func() bool {
+				j, err := store.Job(t.Context(), "j")
+				return err == nil && !board.Open(j) && j.GetCounts().GetSucceeded() == 2
+			})
+			counts(t, ended(t, store, "j"), &pb.Counts{Succeeded: 2})
+		})
+	}
+}
+
+// follower is a board, and what makes its gateway feed.
+func follower(t *testing.T, store *jobs.Store) (b *board.Board, lead func()) {
+	t.Helper()
+	b = board.New(store, telemetry.Discard().Logger)
+	feeder := feed.New(quick(), store, b, telemetry.Discard())
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { b.Run(ctx) })
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+	return b, func() { running.Go(func() { feeder.Lead(ctx, 1) }) }
+}
+
 // A dead verdict whose letter was never written gets it.
 func TestLetterIsMissing(t *testing.T) {
 	store := newSystem(t).store()
@@ -305,6 +378,48 @@ func TestRetention(t *testing.T) {
 		}
 		return len(pages(t, store, "j")) == 0
 	})
+}
+
+// Tasks of a cancelled job whose model nobody serves go with the job: run later, they
+// would leave results and letters of a job that is not there.
+func TestRetentionOfTasks(t *testing.T) {
+	var ahead atomic.Int64
+	cfg := quick()
+	cfg.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	cfg.Collect = 100 * time.Millisecond
+	store := newSystem(t).store()
+	g := newGateway(t, store, cfg, telemetry.Discard())
+	accept(t, store, "j", 5)
+	if err := store.Connection().EnsureModel(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	tasks, err := store.Connection().JetStream().Stream(t.Context(), stream.StepStream("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting := func() uint64 {
+		info, err := tasks.Info(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.State.Msgs
+	}
+	testkit.Eventually(t, soon, "all wait", func() bool { return waiting() == 5 })
+	if _, err := store.Update(t.Context(), "j", func(j *pb.Job) error {
+		j.State = pb.State_STATE_CANCELLING
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	counts(t, ended(t, store, "j"), &pb.Counts{Cancelled: 5})
+	ahead.Store(int64(25 * time.Hour))
+	testkit.Eventually(t, soon, "the job is gone", func() bool {
+		_, err := g.board.Job("j")
+		return failure.KindOf(err) == failure.NotFound
+	})
+	if n := waiting(); n != 0 {
+		t.Errorf("%d tasks are left", n)
+	}
 }
 
 // A page that is gone although the job needs it ends the job all the same.

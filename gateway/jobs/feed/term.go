@@ -139,7 +139,11 @@ func (t *term) take(s *board.Snapshot, inherited bool) {
 	j := t.jobs[id]
 	if !board.Open(s.Record) {
 		t.drop(j)
-		t.expect(s.Record)
+		if s.Sequence > s.Record.GetVerdictsAfter() {
+			t.reopening(id)
+		} else {
+			t.expect(s.Record)
+		}
 		return
 	}
 	delete(t.calls, id)
@@ -175,12 +179,13 @@ func (t *term) hear(event board.Event) {
 	switch {
 	case event.Outcome == pb.Outcome_OUTCOME_UNSPECIFIED:
 		t.changed[event.Job] = true
-	case event.Outcome == pb.Outcome_OUTCOME_REQUEUED && j == nil:
-		t.reopening(event.Job)
-	case j == nil:
 	case event.Outcome == pb.Outcome_OUTCOME_REQUEUED:
-		j.requeue(event.Item)
-		j.road.enlist(j)
+		t.changed[event.Job] = true // it may have ended meanwhile
+		if j != nil {
+			j.requeue(event.Item)
+			j.road.enlist(j)
+		}
+	case j == nil:
 	default:
 		t.decided(j, event)
 	}
