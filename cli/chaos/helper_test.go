@@ -18,7 +18,7 @@ import (
 )
 
 // within bounds how long anything may take after the last fault.
-const within = 90 * time.Second
+const within = 60 * time.Second
 
 // house is a running stack with its ledger.
 type house struct {

@@ -67,8 +67,11 @@ func parse(body io.Reader, id string) ([]span, error) {
 			Service: got.Data[0].Processes[s.ProcessID].ServiceName,
 		}
 		for _, reference := range s.References {
-			// The others are links, as between a batch and its members.
-			if reference.RefType == "CHILD_OF" && reference.TraceID == id {
+			if reference.TraceID != id {
+				continue // a link, as between a batch and its members
+			}
+			// Of a span that is linked to its own parent Jaeger keeps the link alone.
+			if reference.RefType == "CHILD_OF" || one.Parent == "" {
 				one.Parent = reference.SpanID
 			}
 		}

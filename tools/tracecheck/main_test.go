@@ -66,6 +66,7 @@ func TestRun(t *testing.T) {
 		{"classify not JSON", `<html>`, 1, "read trace"},
 		{"job whole", trace(wholeItem), 0, "9 spans"},
 		{"job step missing", trace(strings.ReplaceAll(wholeItem, "8 1 c", "8 5 c")), 1, `no span "process imagenet_postprocess" of postprocess below`},
+		{"job linked to its parent", strings.Replace(trace(wholeItem), "CHILD_OF", "FOLLOWS_FROM", 1), 0, "9 spans"},
 		{"job of a classification", trace(whole), 1, `no span "job item" of gateway`},
 		{"unknown tree", trace(whole), 2, `no tree "unknown"`},
 	}

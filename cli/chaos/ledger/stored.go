@@ -29,8 +29,9 @@ type Stored struct {
 	double         []string
 	// published is how many messages the verdict stream has ever taken.
 	published uint64
-	// Pages and Tasks are how many messages lie in the backlog and in the queues.
-	Pages, Tasks uint64
+	// Pages and Strays are how many pages lie in the backlog, of jobs and of what never
+	// became one; Tasks are how many messages lie in the queues.
+	Pages, Strays, Tasks int
 }
 
 // Read reads all of it, from the streams themselves.
@@ -54,7 +55,10 @@ func Read(ctx context.Context, url string) (*Stored, error) {
 	if _, err = s.messages(ctx, js, stream.Dead, s.dead); err != nil {
 		return nil, fmt.Errorf("dead letters: %w", err)
 	}
-	return s, s.rest(ctx, js)
+	if err := s.rest(ctx, js); err != nil {
+		return nil, fmt.Errorf("what is left: %w", err)
+	}
+	return s, nil
 }
 
 func (s *Stored) records(ctx context.Context, js jetstream.JetStream) error {
@@ -114,13 +118,25 @@ func (s *Stored) messages(ctx context.Context, js jetstream.JetStream, name stri
 }
 
 func (s *Stored) rest(ctx context.Context, js jetstream.JetStream) error {
+	inputs, err := js.Stream(ctx, stream.Inputs)
+	if err != nil {
+		return err
+	}
+	info, err := inputs.Info(ctx, jetstream.WithSubjectFilter(stream.InputSubject("*", "*")))
+	if err != nil {
+		return err
+	}
+	for subject := range info.State.Subjects {
+		if job, _, ok := stream.ItemOf(subject); ok && s.Records[job] != nil {
+			s.Pages++
+		} else {
+			s.Strays++
+		}
+	}
 	streams := js.ListStreams(ctx)
 	for info := range streams.Info() {
-		switch {
-		case info.Config.Name == stream.Inputs:
-			s.Pages = info.State.Msgs
-		case strings.HasPrefix(info.Config.Name, stream.StepStream("")):
-			s.Tasks += info.State.Msgs
+		if strings.HasPrefix(info.Config.Name, stream.StepStream("")) {
+			s.Tasks += int(info.State.Msgs) //nolint:gosec // a test's few
 		}
 	}
 	return streams.Err()

@@ -55,28 +55,30 @@ func (s *Status) ended() bool { return s.State == "done" || s.State == "cancelle
 // and no page in the backlog but those of dead items, which can be put back.
 func (l *Ledger) Clean(ctx context.Context, url string, within time.Duration) {
 	l.tb.Helper()
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	for {
+	for begin := time.Now(); ; time.Sleep(pause) {
 		stored, err := Read(ctx, url)
 		if err == nil && stored.Tasks == 0 && stored.Pages == stored.wantPages() {
 			return
 		}
-		if ctx.Err() != nil {
-			l.tb.Errorf("%d tasks and %d pages are left, want 0 and %d: %v", stored.Tasks, stored.Pages, stored.wantPages(), err)
-			return
+		if time.Since(begin) < within {
+			continue
 		}
-		time.Sleep(pause)
+		if err != nil {
+			l.tb.Errorf("what is stored can't be read: %v", err)
+		} else {
+			l.tb.Errorf("%d tasks and %d pages are left, want 0 and %d", stored.Tasks, stored.Pages, stored.wantPages())
+		}
+		return
 	}
 }
 
 // wantPages is one for each job with dead items: the jobs of tests fit into a page.
-func (s *Stored) wantPages() uint64 {
+func (s *Stored) wantPages() int {
 	jobs := map[string]bool{}
 	for at := range s.dead {
 		jobs[at.job] = true
 	}
-	return uint64(len(jobs))
+	return len(jobs)
 }
 
 // Count is how many items have each outcome.

@@ -113,6 +113,11 @@ func TestTrap(t *testing.T) {
 		t.Errorf("the acknowledgement: %q", got)
 	}
 	<-trap.Sprung()
+	c = dial(t, l)
+	fmt.Fprintln(c, "PUB job.8 in.3 0")
+	if got := answer(t, c, 10*time.Second); got != "MSG in.3 1 3" {
+		t.Errorf("the next: %q", got)
+	}
 	if sprung != 1 {
 		t.Errorf("sprung %d times", sprung)
 	}

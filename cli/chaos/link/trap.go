@@ -28,11 +28,14 @@ func NewTrap(prefix string, spring func()) *Trap {
 // Sprung is closed when Spring has returned.
 func (t *Trap) Sprung() <-chan struct{} { return t.sprung }
 
-func (t *Trap) snap() {
+// snap springs the trap; it is false when it had sprung before.
+func (t *Trap) snap() (first bool) {
 	t.once.Do(func() {
+		first = true
 		t.spring()
 		close(t.sprung)
 	})
+	return first
 }
 
 // tail is how many bytes of what passed are looked at again: a line of the protocol
@@ -68,8 +71,7 @@ func (s *session) fromServer(t *Trap, data []byte) bool {
 	seen := append(s.server, data...) //nolint:gocritic // the rest of it is copied below
 	if t != nil {
 		for _, reply := range s.replies {
-			if bytes.Contains(seen, reply) {
-				t.snap()
+			if bytes.Contains(seen, reply) && t.snap() {
 				return false
 			}
 		}

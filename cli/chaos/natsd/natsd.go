@@ -98,7 +98,7 @@ func prepare(tb testing.TB, name string, o Options, cluster string) *Server {
 	text := fmt.Sprintf(`server_name: %s
 listen: %q
 http: %q
-jetstream { store_dir: %q, sync_interval: %s, max_memory_store: 1GB, max_file_store: 10GB }
+jetstream { store_dir: %q, sync_interval: %s, max_memory_store: 8GB, max_file_store: 10GB }
 %s`, name, s.Address, s.monitor, o.Directory, o.SyncInterval, cluster)
 	path := filepath.Join(tb.TempDir(), "nats.conf")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

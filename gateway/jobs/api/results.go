@@ -51,7 +51,6 @@ func (a *API) results(c *gin.Context) error {
 type results struct {
 	api    *API
 	ctx    context.Context //nolint:containedctx // it is the request's
-	stop   func() bool
 	job    string
 	cursor uint64
 	follow bool

@@ -14,9 +14,10 @@ import (
 
 const (
 	// maxEndings bounds the jobs whose items get verdicts without a run at once, and
-	// maxDecides the verdicts of one job that are written at once.
+	// maxDecides the verdicts of one job that are written at once: the disk takes them
+	// one by one, and those of other jobs are not to wait behind too many.
 	maxEndings = 4
-	maxDecides = 64
+	maxDecides = 16
 	// nameless is how many items without a page are ended in one go.
 	nameless = 1024
 	// recheck is the pause between two looks at whether all items are decided.

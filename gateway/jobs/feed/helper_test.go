@@ -210,7 +210,7 @@ func planOf(tb testing.TB, text string) []byte {
 // accept stores a job of so many items, and its record.
 func accept(tb testing.TB, store *jobs.Store, id string, items int, change ...func(*pb.Job, []*pb.Item)) *pb.Job {
 	tb.Helper()
-	const perPage = 50
+	perPage := max(50, items/20)
 	list := make([]*pb.Item, items)
 	for i := range list {
 		list[i] = &pb.Item{Index: uint32(i), Name: fmt.Sprintf("%d.jpg", i), Input: &pb.Item_Image{Image: fmt.Appendf(nil, "image %d", i)}}

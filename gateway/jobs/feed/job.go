@@ -156,6 +156,7 @@ func (t *term) land(j *job, f *flight) {
 
 // decided takes a verdict.
 func (t *term) decided(j *job, event board.Event) {
+	p := j.pageOf(event.Item)
 	if f := j.flights[event.Item]; f != nil {
 		t.land(j, f)
 		f.end(event.Outcome)
@@ -168,12 +169,9 @@ func (t *term) decided(j *job, event board.Event) {
 	if event.Outcome == pb.Outcome_OUTCOME_DEAD {
 		t.repairing(j, event.Item)
 	}
-	for _, p := range j.ranges {
-		if p.undecided[event.Item] {
-			delete(p.undecided, event.Item)
-			t.settle(j, p)
-			break
-		}
+	if p != nil && p.undecided[event.Item] {
+		delete(p.undecided, event.Item)
+		t.settle(j, p)
 	}
 	if len(j.flights) == 0 || j.ending {
 		t.changed[j.record.GetId()] = true // it may have ended
@@ -183,12 +181,22 @@ func (t *term) decided(j *job, event board.Event) {
 // requeue makes the page of an item be read again.
 func (j *job) requeue(item uint32) {
 	j.quiet = time.Now()
+	if p := j.pageOf(item); p != nil {
+		j.reread(p.number)
+	}
+}
+
+// pageOf is the page of an item, if it was read and not dropped.
+func (j *job) pageOf(item uint32) *page {
+	if f := j.flights[item]; f != nil {
+		return f.page
+	}
 	for _, p := range j.ranges {
 		if item >= p.first && item <= p.last {
-			j.reread(p.number)
-			return
+			return p
 		}
 	}
+	return nil
 }
 
 // reread puts a page before those that were not read yet.

@@ -350,6 +350,7 @@ func (c *caller) called() int {
 }
 
 func TestCallback(t *testing.T) {
+	t.Parallel()
 	away := failure.New(failure.Unavailable, "it answered 503")
 	away.RetryAfter = time.Millisecond
 	for name, tt := range map[string]struct {
@@ -394,3 +395,21 @@ func TestCallback(t *testing.T) {
 }
 
 var _ feed.Caller = (*caller)(nil)
+
+func TestConfig(t *testing.T) {
+	valid := feed.DefaultConfig()
+	if err := valid.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for flag, spoil := range map[string]func(*feed.Config){
+		"jobs-credit":         func(c *feed.Config) { c.Credit = 7 },
+		"jobs-lost-after":     func(c *feed.Config) { c.LostAfter = time.Millisecond },
+		"jobs-takeover-after": func(c *feed.Config) { c.Takeover = 0 },
+	} {
+		cfg := feed.DefaultConfig()
+		spoil(&cfg)
+		if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), flag) {
+			t.Errorf("%s: %v", flag, err)
+		}
+	}
+}

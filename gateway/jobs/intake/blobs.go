@@ -8,7 +8,6 @@ import (
 	"io"
 	"sync"
 
-	"triptych/gateway/web"
 	pb "triptych/proto/jobs"
 	"triptych/shared/failure"
 	"triptych/shared/jobs"
@@ -33,40 +32,60 @@ type blobs struct {
 	items  []uint32 // those whose images may be there
 
 	slots   chan struct{}
+	free    chan []byte // memory for images, no more than there are slots
 	running sync.WaitGroup
 	mu      sync.Mutex
 	err     error
 }
 
 func newBlobs(ctx context.Context, cancel context.CancelCauseFunc, conn *stream.Connection, job string) *blobs {
-	return &blobs{ctx: ctx, cancel: cancel, conn: conn, job: job, slots: make(chan struct{}, blobsAtOnce)}
+	return &blobs{ctx: ctx, cancel: cancel, conn: conn, job: job, slots: make(chan struct{}, blobsAtOnce), free: make(chan []byte, blobsAtOnce)}
 }
 
 // put stores an image, perhaps later: finish tells.
 func (b *blobs) put(item uint32, r io.Reader) (*pb.Blob, error) {
-	head, err := web.ReadAll(io.LimitReader(r, blobMemory+1), 0, -1)
-	if err != nil {
-		return nil, err
-	}
-	key := jobs.InputBlob(b.job, item)
-	b.items = append(b.items, item)
-	if len(head) > blobMemory {
-		return b.conn.PutBlobFrom(b.ctx, stream.Blobs, key, io.MultiReader(bytes.NewReader(head), r))
-	}
 	select {
 	case b.slots <- struct{}{}:
 	case <-b.ctx.Done():
 		return nil, failure.OfContext(b.ctx)
 	}
+	buffer := b.take()
+	n, err := io.ReadFull(r, buffer)
+	if err != nil && err != io.ErrUnexpectedEOF { // ReadFull's own; that of the reader has a Kind
+		b.done(buffer)
+		return nil, err
+	}
+	key := jobs.InputBlob(b.job, item)
+	b.items = append(b.items, item)
+	if err == nil { // there may be more
+		defer b.done(buffer)
+		return b.conn.PutBlobFrom(b.ctx, stream.Blobs, key, io.MultiReader(bytes.NewReader(buffer), r))
+	}
+	image := buffer[:n]
 	b.running.Go(func() {
-		defer func() { <-b.slots }()
+		defer b.done(buffer)
 		b.fail(failure.Guard("an image could not be stored", func() error {
-			_, err := b.conn.PutBlob(b.ctx, stream.Blobs, key, head)
+			_, err := b.conn.PutBlob(b.ctx, stream.Blobs, key, image)
 			return err
 		}))
 	})
-	sum := sha256.Sum256(head)
-	return &pb.Blob{Bucket: stream.Blobs, Key: key, Size: uint64(len(head)), Digest: sum[:]}, nil
+	sum := sha256.Sum256(image)
+	return &pb.Blob{Bucket: stream.Blobs, Key: key, Size: uint64(n), Digest: sum[:]}, nil
+}
+
+// take gives memory for an image, which done gives back with the slot.
+func (b *blobs) take() []byte {
+	select {
+	case buffer := <-b.free:
+		return buffer
+	default:
+		return make([]byte, blobMemory)
+	}
+}
+
+func (b *blobs) done(buffer []byte) {
+	b.free <- buffer
+	<-b.slots
 }
 
 // fail ends the job for the first failure.
@@ -97,9 +116,10 @@ func (b *blobs) drop(ctx context.Context) error {
 	b.running.Wait()
 	var failed error
 	for _, item := range b.items {
-		if failed = errors.Join(failed, b.conn.DropBlob(ctx, jobs.InputBlob(b.job, item))); ctx.Err() != nil {
-			break
+		if err := failure.OfContext(ctx); err != nil {
+			return errors.Join(failed, err)
 		}
+		failed = errors.Join(failed, b.conn.DropBlob(ctx, jobs.InputBlob(b.job, item)))
 	}
 	return failed
 }

@@ -62,10 +62,10 @@ func (d *draft) store(item *pb.Item, c *counted) error {
 	switch {
 	case err == nil:
 		return d.large(item, c)
-	case err == io.EOF: //nolint:errorlint // ReadFull's own
+	case err == io.EOF: // ReadFull's own
 		item.Input = broken(failure.New(failure.BrokenImage, "the image is empty: it has 0 bytes"))
 		return d.put(item, nil)
-	case err != io.ErrUnexpectedEOF: //nolint:errorlint // ReadFull's own; that of the reader has a Kind
+	case err != io.ErrUnexpectedEOF: // ReadFull's own; that of the reader has a Kind
 		return err
 	case int64(n) > d.in.cfg.MaxImage:
 		item.Input = d.tooLarge()

@@ -54,7 +54,7 @@ type archived struct {
 // Read implements io.Reader.
 func (a archived) Read(p []byte) (int, error) {
 	n, err := a.source.Read(p)
-	if err != nil && err != io.EOF { //nolint:errorlint // a wrapped one is an archive that was cut
+	if err != nil && err != io.EOF { // a wrapped one is an archive that was cut
 		return n, archiveFailure(a.kind, err)
 	}
 	return n, err

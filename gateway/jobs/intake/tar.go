@@ -15,7 +15,7 @@ func readTAR(d *draft, body io.Reader) error {
 	archive := tar.NewReader(body)
 	for {
 		header, err := archive.Next()
-		if err == io.EOF { //nolint:errorlint // a wrapped one is an archive that was cut
+		if err == io.EOF { // a wrapped one is an archive that was cut
 			_, err := io.Copy(io.Discard, archived{tarKind, body}) // what pads it
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"triptych/proto/inference"
 	"triptych/shared/failure"
 	"triptych/shared/jobs"
+	"triptych/shared/oip"
 )
 
 // target is the model of a job, as its items need it.
@@ -33,14 +34,23 @@ func (in *Intake) target(ctx context.Context, s *settings) (t target, err error)
 	if err != nil {
 		return t, err
 	}
-	metadata, err := in.server.ModelMetadata(ctx, &inference.ModelMetadataRequest{Name: model, Version: version})
-	if err != nil {
-		return t, web.Failure(err)
-	}
 	var whyNot string
-	if t.input, whyNot = classes.InputOf(metadata); whyNot != "" {
+	if t.input, whyNot = classes.InputOf(described(cfg)); whyNot != "" {
 		return t, failure.New(failure.Invalid, "model %s does not take one image: %s", failure.Quote(model), whyNot)
 	}
 	t.plan, err = jobs.PlanOf(cfg, version)
 	return t, err
+}
+
+// described is a model's metadata as far as its configuration says it. The model
+// itself is not asked: an ensemble has none while one of its steps is away, and that
+// is no reason to refuse a job, whose items can wait.
+func described(cfg *inference.ModelConfig) *inference.ModelMetadataResponse {
+	m := &inference.ModelMetadataResponse{Name: cfg.GetName()}
+	for _, in := range cfg.GetInput() {
+		m.Inputs = append(m.Inputs, &inference.ModelMetadataResponse_TensorMetadata{
+			Name: in.GetName(), Datatype: oip.Datatype(in.GetDataType()), Shape: oip.WireShape(cfg.GetMaxBatchSize(), in.GetDims()),
+		})
+	}
+	return m
 }
