@@ -55,7 +55,7 @@ func (d *Door) newPuller(model string) *puller {
 	p := &puller{
 		door: d, model: model, nats: d.store.Connection().JetStream().Conn(),
 		lanes:   &lanes{slots: slots, share: d.cfg.Share, unwatched: d.models.Unwatched},
-		arrived: make(chan *nats.Msg, 8*slots+64),
+		arrived: make(chan *nats.Msg, 8*ahead(slots)+64),
 		changed: make(chan struct{}, 1),
 	}
 	p.metrics = d.metrics.of(model)
@@ -134,7 +134,7 @@ func (p *puller) ask(ctx context.Context) {
 	if p.stuck.Load() > 0 || p.door.house.closed() {
 		return
 	}
-	for _, r := range p.plan.next(now, p.lanes.allowed(), int(p.inFlight.Load())) {
+	for _, r := range p.plan.next(now, ahead(p.lanes.allowed()), int(p.inFlight.Load())) {
 		p.metrics.fetches.Inc()
 		p.asking.CompareAndSwap(0, now.UnixNano())
 		body, err := json.Marshal(r.body())

@@ -10,7 +10,7 @@ import (
 // maxSlots bounds the slots that a model gets by itself.
 const maxSlots = 64
 
-// slotsOf is how many tasks of a model are held at once. One that batches gets two
+// slotsOf is how many tasks of a model may run at once. One that batches gets two
 // batches for each instance, so that the next is there when one ends; what runs on
 // the processor gets what keeps it busy while others are on their way. A slot is
 // added for each level on which nothing may be waiting.
@@ -25,7 +25,14 @@ func slotsOf(cfg *inference.ModelConfig) int {
 	return min(2*runtime.GOMAXPROCS(0)+stream.Levels-1, maxSlots)
 }
 
-// slots is how many tasks of a model are held at once.
+// maxAhead bounds the tasks that are held beyond those that may run.
+const maxAhead = 12
+
+// ahead is how many tasks are held where so many may run: while one is being
+// fetched, or what follows from it is being stored, another runs in its place.
+func ahead(running int) int { return running + min(running, maxAhead) }
+
+// slots is how many tasks of a model may run at once.
 func (d *Door) slots(model string) int {
 	if d.cfg.Slots > 0 {
 		return d.cfg.Slots

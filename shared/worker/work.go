@@ -141,17 +141,18 @@ func (w *work) answer(ctx context.Context) {
 	w.conclude(ctx, err)
 }
 
-// run runs the model, in its lane.
+// run runs the model, in its lane. Tensors of the object store are fetched there,
+// for they are what is large: no more of them are in memory than tasks may run.
 func (w *work) run(ctx context.Context) (*inference.ModelInferResponse, error) {
-	req, err := w.door.store.Request(ctx, w.task)
-	if err != nil {
-		return nil, err
-	}
 	if err := w.lanes.enter(ctx); err != nil {
 		return nil, err
 	}
 	took := time.Duration(0)
 	defer func() { w.lanes.leave(took) }()
+	req, err := w.door.store.Request(ctx, w.task)
+	if err != nil {
+		return nil, err
+	}
 	if !w.task.Deadline.IsZero() {
 		var cancel context.CancelFunc
 		// What is left is measured once: from here on a clock that is set does no harm.
