@@ -122,9 +122,6 @@ func (s *Store) Done(ctx context.Context, t *Task) error {
 	return failed
 }
 
-// headerRoom is left for headers in a message: they count as payload.
-const headerRoom = 4 << 10
-
 // Enqueue puts a task into its model's queue, which is made if it is not there. A
 // full queue is Busy. The same task again, by its job, item, step and attempt, is
 // stored once.

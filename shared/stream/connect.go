@@ -90,8 +90,12 @@ func (c *Connection) options(service string) []nats.Option {
 			c.logger.Info("connected to NATS again", "server", nc.ConnectedUrlRedacted())
 			c.keeper.wake()
 		}),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			c.logger.Warn("NATS tells of an error", "error", err)
+		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
+			subject := ""
+			if sub != nil {
+				subject = sub.Subject
+			}
+			c.logger.Warn("NATS tells of an error", "subject", subject, "error", err)
 		}),
 		nats.ClosedHandler(func(*nats.Conn) { close(c.closed) }),
 	)
