@@ -43,10 +43,13 @@ func (h *house) fill(t *testing.T, job func(n int) ledger.Job, most int, reasons
 	return refused
 }
 
-// fullStream fills the backlog with inputs, and the verdict stream with verdicts,
-// whose room an operator then enlarges. The queues of tasks are full all the time.
+// fullStream fills the backlog with inputs, and then the verdict stream: no job is
+// taken whose results have no room, and when an operator takes the room away from
+// jobs that were accepted, they wait until it is back. The queues of tasks are full
+// all the time.
 func fullStream(t *testing.T, r *run) {
-	h := open(t, r, stack.Options{Flags: []string{"--jobs-step-messages", "16", "--jobs-backlog-bytes", "1048576", "--jobs-verdict-bytes", "1048576"}})
+	const tight, roomy = "1048576", "67108864"
+	h := open(t, r, stack.Options{Flags: []string{"--jobs-step-messages", "16", "--jobs-backlog-bytes", tight, "--jobs-verdict-bytes", tight}})
 	padded := func(n int) ledger.Job {
 		items := ledger.Pictures(100*n, jobItems)
 		for i := range items {
@@ -54,36 +57,55 @@ func fullStream(t *testing.T, r *run) {
 		}
 		return ledger.Job{Model: spots.Slow, Items: items}
 	}
-	refused := h.fill(t, padded, 30, http.StatusTooManyRequests)
-	r.killed()
-	for _, job := range refused {
+	for _, job := range h.fill(t, padded, 30, http.StatusTooManyRequests) {
+		r.killed()
 		h.deliver(t, job)
 	}
 	h.ledger.Await(t.Context(), within)
-
-	const named = 1400 // verdicts of almost a kilobyte each
-	items := ledger.Pictures(5000, named)
-	for i := range items {
-		items[i].Name = strings.Repeat("n", 700) + strconv.Itoa(i) + ".png"
+	named := func(n int) ledger.Job {
+		items := ledger.Pictures(2000+1000*n, 250)
+		for i := range items {
+			items[i].Name = strings.Repeat("n", 800) + strconv.Itoa(i) + ".png"
+		}
+		return ledger.Job{Model: spots.Slow, Items: items}
 	}
-	id := h.deliver(t, ledger.Job{Model: spots.Model, Items: items})
-	before := uint64(0)
-	testkit.Eventually(t, within, "no more verdict is stored", func() bool {
-		time.Sleep(2 * time.Second)
-		now, err := ledger.Verdicts(t.Context(), h.Nodes[0].URL())
-		same := err == nil && now == before && now > 0
-		before = now
-		return same
-	})
+	refused := h.fill(t, named, 10, http.StatusTooManyRequests)
 	r.killed()
-	if status, err := h.ledger.Status(t.Context(), id); err != nil || status.State != "running" {
-		t.Errorf("the job with more verdicts than there is room for is %+v, %v", status, err)
+	h.Workers["postprocess"].Kill() // so that nothing is decided before the room is gone
+	h.verdictRoom(t, roomy)
+	for _, job := range refused {
+		h.deliver(t, job)
+	}
+	h.deliver(t, named(11))
+	last := h.deliver(t, named(12))
+	h.verdictRoom(t, tight)
+	h.Workers["postprocess"].Start()
+	h.stuck(t)
+	r.killed()
+	if status, err := h.ledger.Status(t.Context(), last); err != nil || status.State != "running" {
+		t.Errorf("the job whose verdicts have no room is %+v, %v", status, err)
 	}
 	syncRoad(t, h.gateway())
-	for _, service := range h.All() {
-		service.Restart("--jobs-verdict-bytes", "67108864")
-	}
+	h.verdictRoom(t, roomy)
 	h.close(t)
+}
+
+// verdictRoom changes how much room verdicts have, as an operator does it.
+func (h *house) verdictRoom(t *testing.T, bytes string) {
+	t.Helper()
+	h.gateway().Restart("--jobs-verdict-bytes", bytes)
+	testkit.Eventually(t, within, "the gateway is back", h.gateway().Ready)
+}
+
+// stuck waits until no more verdict is stored.
+func (h *house) stuck(t *testing.T) {
+	t.Helper()
+	testkit.Eventually(t, within, "no more verdict is stored", func() bool {
+		before, err := ledger.Verdicts(t.Context(), h.Nodes[0].URL())
+		time.Sleep(3 * time.Second)
+		now, again := ledger.Verdicts(t.Context(), h.Nodes[0].URL())
+		return err == nil && again == nil && now == before
+	})
 }
 
 // disk is a file system of its own in memory, which goes with a process that holds

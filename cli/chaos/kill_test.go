@@ -3,6 +3,7 @@
 package chaos_test
 
 import (
+	"net/http"
 	"strconv"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 func killWorkers(t *testing.T, r *run) {
 	const kills = 10
 	h := open(t, r, stack.Options{})
+	h.withoutPredictor(t)
 	l := h.begin(t, spots.Slow)
 	chance := dice()
 	killed := map[string]int{}
@@ -33,6 +35,26 @@ func killWorkers(t *testing.T, r *run) {
 	l.end()
 	r.note("killed %v", killed)
 	h.close(t)
+}
+
+// withoutPredictor sends a job while the gateway knows that nobody can run it: it is
+// accepted all the same.
+func (h *house) withoutPredictor(t *testing.T) {
+	t.Helper()
+	predictor := h.Workers["predictor"]
+	predictor.Kill()
+	testkit.Eventually(t, within, "the gateway knows that the predictor is away", func() bool {
+		resp, err := http.Get("http://" + h.gateway().HTTP + "/v2/models/" + spots.Model + "/ready") //nolint:noctx,forbidigo // to a test's own process
+		if err != nil {
+			return false
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode != http.StatusOK
+	})
+	if reply := h.ledger.Send(t.Context(), 0, ledger.Job{Model: spots.Model, Items: ledger.Pictures(9000, jobItems)}); reply.Status != http.StatusAccepted {
+		t.Errorf("a job that nobody can run now is answered %d: %s", reply.Status, reply.Body)
+	}
+	predictor.Start()
 }
 
 // killNATS kills the server in the moment in which it has stored a page of a job and

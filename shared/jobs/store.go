@@ -32,12 +32,21 @@ func (s *Store) Connection() *stream.Connection { return s.conn }
 
 // publish stores one message and waits until the server says that it has.
 func (s *Store) publish(ctx context.Context, subject string, h nats.Header, body proto.Message, options ...jetstream.PublishOpt) error {
+	_, err := s.send(ctx, subject, h, body, options...)
+	return err
+}
+
+// send is publish for who must know whether the message was there already, by its id.
+func (s *Store) send(ctx context.Context, subject string, h nats.Header, body proto.Message, options ...jetstream.PublishOpt) (duplicate bool, err error) {
 	data, err := proto.Marshal(body)
 	if err != nil {
-		return failure.Wrap(err, failure.Internal, "a message can't be written")
+		return false, failure.Wrap(err, failure.Internal, "a message can't be written")
 	}
-	_, err = s.conn.JetStream().PublishMsg(ctx, &nats.Msg{Subject: subject, Header: h, Data: data}, options...)
-	return stream.Failure(err)
+	ack, err := s.conn.JetStream().PublishMsg(ctx, &nats.Msg{Subject: subject, Header: h, Data: data}, options...)
+	if err != nil {
+		return false, stream.Failure(err)
+	}
+	return ack.Duplicate, nil
 }
 
 // stream is one of the streams of all jobs. That it is not there is not to be

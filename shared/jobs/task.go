@@ -117,20 +117,9 @@ func gone(blob *pb.Blob, err error) error {
 func (s *Store) Done(ctx context.Context, t *Task) error {
 	var failed error
 	for _, blob := range t.used {
-		failed = errors.Join(failed, s.dropTensor(ctx, blob.GetKey()))
+		failed = errors.Join(failed, s.conn.Drop(ctx, stream.Tensors, blob.GetKey()))
 	}
 	return failed
-}
-
-func (s *Store) dropTensor(ctx context.Context, key string) error {
-	store, err := s.conn.JetStream().ObjectStore(ctx, stream.Tensors)
-	if err == nil {
-		err = store.Delete(ctx, key)
-	}
-	if errors.Is(err, jetstream.ErrObjectNotFound) {
-		return nil
-	}
-	return stream.Failure(err)
 }
 
 // Enqueue puts a task into its model's queue, which is made if it is not there. A
@@ -144,10 +133,18 @@ func (s *Store) Enqueue(ctx context.Context, t *Task) error {
 	subject := stream.StepSubject(t.Model(), level, t.GetJob(), t.GetItem(), t.GetStep())
 	h := t.headers(ctx)
 	id := fmt.Sprintf("%s:%d:%d:%d", t.GetJob(), t.GetItem(), t.GetStep(), t.GetAttempt())
-	send := func() error {
-		return s.publish(ctx, subject, h, t.Task, jetstream.WithMsgID(id), jetstream.WithExpectStream(stream.StepStream(t.Model())))
+	send := func() (bool, error) {
+		return s.send(ctx, subject, h, t.Task, jetstream.WithMsgID(id), jetstream.WithExpectStream(stream.StepStream(t.Model())))
 	}
-	err := send()
+	duplicate, err := send()
+	if duplicate {
+		// Another run of the step has put the task there, with tensors of its own. Those
+		// that can't be deleted now expire.
+		for _, blob := range t.GetBlobs() {
+			_ = s.conn.Drop(ctx, stream.Tensors, blob.GetKey())
+		}
+		return nil
+	}
 	if failure.KindOf(err) != failure.Unavailable && failure.KindOf(err) != failure.NotFound || s.conn.Ready() != nil {
 		return err
 	}
@@ -156,7 +153,8 @@ func (s *Store) Enqueue(ctx context.Context, t *Task) error {
 	if err := s.conn.EnsureModel(ctx, t.Model()); err != nil {
 		return err
 	}
-	return send()
+	_, err = send()
+	return err
 }
 
 // fit moves tensors into the object store until the task fits into a message, the

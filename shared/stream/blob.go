@@ -85,11 +85,8 @@ func (c *Connection) Drop(ctx context.Context, bucket, key string) error {
 		return err
 	}
 	info, err := b.info(ctx, key)
-	if failure.KindOf(err) == failure.NotFound && err != nil {
-		return nil
-	}
 	if err != nil {
-		return err
+		return ignoring(err, failure.NotFound)
 	}
 	return b.drop(ctx, key, info)
 }

@@ -38,10 +38,11 @@ func messages(t *testing.T, c *stream.Connection, bucket string) uint64 {
 
 func TestBlobs(t *testing.T) {
 	t.Parallel()
-	c := made(t)
 	const page = 768 << 10
 	for _, size := range []int{0, 1, 128 << 10, page - 1, page, page + 1, 2 * page, 5*page + 7} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			t.Parallel()
+			c := made(t)
 			data := random(size)
 			for name, put := range map[string]func(key string) (*jobs.Blob, error){
 				"bytes": func(key string) (*jobs.Blob, error) { return c.PutBlob(t.Context(), stream.Blobs, key, data) },
@@ -199,7 +200,6 @@ var errBroken = errors.New("broken pipe")
 // An upload that fails leaves nothing, wherever it fails.
 func TestUploadsThatFail(t *testing.T) {
 	t.Parallel()
-	c := made(t)
 	cancelled := func(after int) (context.Context, io.Reader) {
 		ctx, cancel := context.WithCancel(t.Context())
 		return ctx, io.MultiReader(bytes.NewReader(random(after)), readerFunc(func([]byte) (int, error) { cancel(); return 0, io.EOF }))
@@ -210,20 +210,23 @@ func TestUploadsThatFail(t *testing.T) {
 		ctx  context.Context
 		r    io.Reader
 		want func(error) bool
+		full bool
 	}{
-		"at once":        {t.Context(), iotest.ErrReader(errBroken), func(err error) bool { return errors.Is(err, errBroken) }},
-		"in the midst":   {t.Context(), io.MultiReader(bytes.NewReader(random(5<<20)), iotest.ErrReader(errBroken)), func(err error) bool { return errors.Is(err, errBroken) }},
-		"ended early":    {early, nothing, func(err error) bool { return failure.KindOf(err) == failure.Cancelled }},
-		"ended late":     {late, much, func(err error) bool { return failure.KindOf(err) == failure.Cancelled }},
-		"a full bucket":  {t.Context(), bytes.NewReader(random(5 << 20)), func(err error) bool { return failure.KindOf(err) == failure.Busy }},
-		"over its limit": {t.Context(), bytes.NewReader(random(2 << 20)), func(err error) bool { return failure.KindOf(err) == failure.Busy }},
+		"at once":        {t.Context(), iotest.ErrReader(errBroken), func(err error) bool { return errors.Is(err, errBroken) }, false},
+		"in the midst":   {t.Context(), io.MultiReader(bytes.NewReader(random(5<<20)), iotest.ErrReader(errBroken)), func(err error) bool { return errors.Is(err, errBroken) }, false},
+		"ended early":    {early, nothing, func(err error) bool { return failure.KindOf(err) == failure.Cancelled }, false},
+		"ended late":     {late, much, func(err error) bool { return failure.KindOf(err) == failure.Cancelled }, false},
+		"a full bucket":  {t.Context(), bytes.NewReader(random(5 << 20)), func(err error) bool { return failure.KindOf(err) == failure.Busy }, true},
+		"over its limit": {t.Context(), bytes.NewReader(random(2 << 20)), func(err error) bool { return failure.KindOf(err) == failure.Busy }, true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			c := c
-			if name == "a full bucket" || name == "over its limit" {
-				c = made(t, func(c *stream.Config) { c.Limits.BlobBytes = 1 << 20 })
-			}
+			t.Parallel()
+			c := made(t, func(c *stream.Config) {
+				if test.full {
+					c.Limits.BlobBytes = 1 << 20
+				}
+			})
 			if _, err := c.PutBlobFrom(test.ctx, stream.Blobs, "key", test.r); err == nil || !test.want(err) {
 				t.Errorf("it ends with %v", err)
 			}

@@ -67,8 +67,8 @@ func Connect(cfg Config, service string, tel *telemetry.Telemetry) (*Connection,
 }
 
 func (c *Connection) options(service string) []nats.Option {
-	options := []nats.Option{
-		nats.Name("triptych-" + service),
+	return append(c.config.security(),
+		nats.Name("triptych-"+service),
 		nats.RetryOnFailedConnect(true),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(reconnectWait),
@@ -90,12 +90,15 @@ func (c *Connection) options(service string) []nats.Option {
 			c.logger.Info("connected to NATS again", "server", nc.ConnectedUrlRedacted())
 			c.keeper.wake()
 		}),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			c.logger.Warn("NATS tells of an error", "error", err)
+		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
+			subject := ""
+			if sub != nil {
+				subject = sub.Subject
+			}
+			c.logger.Warn("NATS tells of an error", "subject", subject, "error", err)
 		}),
 		nats.ClosedHandler(func(*nats.Conn) { close(c.closed) }),
-	}
-	return append(options, c.config.security()...)
+	)
 }
 
 // security is how the connection is made and who it says it is.

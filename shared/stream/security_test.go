@@ -160,8 +160,8 @@ func TestCertificatesAreReplaced(t *testing.T) {
 // operator is a server whose users have JWTs, and a file with those of one of them.
 func operator(t *testing.T) (url, credentials string, sign func() string) {
 	t.Helper()
-	create := func(make func() (nkeys.KeyPair, error)) (nkeys.KeyPair, string) {
-		pair, err := make()
+	create := func(generate func() (nkeys.KeyPair, error)) (nkeys.KeyPair, string) {
+		pair, err := generate()
 		if err != nil {
 			t.Fatal(err)
 		}

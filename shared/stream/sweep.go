@@ -53,16 +53,22 @@ func (s *sweeper) sweep(ctx context.Context, bucket string) error {
 // have put there nothing is known.
 func (b *objects) lost(ctx context.Context, subject string) (bool, error) {
 	id := strings.TrimPrefix(subject, b.chunks(""))
-	_, encoded, ok := strings.Cut(id, "-")
-	key, err := base64.URLEncoding.DecodeString(encoded)
-	if !ok || err != nil {
+	key, ours := keyOf(id)
+	if !ours {
 		return false, nil
 	}
-	info, err := b.info(ctx, string(key))
+	info, err := b.info(ctx, key)
 	if err != nil {
 		return failure.KindOf(err) == failure.NotFound, ignoring(err, failure.NotFound)
 	}
 	return info.NUID != id, nil
+}
+
+// keyOf is the key in the id of an object, when the id is one of ours.
+func keyOf(id string) (key string, ours bool) {
+	_, encoded, ours := strings.Cut(id, "-")
+	decoded, err := base64.URLEncoding.DecodeString(encoded)
+	return string(decoded), ours && err == nil
 }
 
 // ignoring is an error unless it is of a kind.

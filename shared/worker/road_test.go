@@ -2,15 +2,18 @@ package worker_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"triptych/proto/inference"
 	pb "triptych/proto/jobs"
 	"triptych/shared/oip"
 	"triptych/shared/stream"
+	"triptych/shared/testkit"
 	"triptych/shared/testkit/servertest"
 )
 
@@ -94,9 +97,10 @@ func TestBigTensors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list, err := tensors.List(t.Context()); err == nil {
-		t.Errorf("%d tensors are left: %v", len(list), list[0].Name)
-	}
+	testkit.Eventually(t, 10*time.Second, "no tensors are left", func() bool {
+		_, err := tensors.List(t.Context())
+		return errors.Is(err, jetstream.ErrNoObjectsFound)
+	})
 }
 
 // What travels with a request reaches the model; its urgency among requests for

@@ -4,19 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	pb "triptych/proto/jobs"
 	"triptych/shared/jobs"
 )
+
+// readWithin bounds how often what is stored is read anew.
+const readWithin = 30 * time.Second
 
 // Check compares what was accepted with what is stored in NATS and with what a
 // gateway tells. All jobs must have ended.
 func (l *Ledger) Check(ctx context.Context, url string) *Stored {
 	l.tb.Helper()
 	stored, err := Read(ctx, url)
-	if err != nil {
-		l.tb.Errorf("what is stored can't be read: %v", err)
-		return &Stored{}
+	for begin := time.Now(); err != nil; stored, err = Read(ctx, url) {
+		if time.Since(begin) > readWithin { // a server that has just come back may say no
+			l.tb.Errorf("what is stored can't be read: %v", err)
+			return &Stored{}
+		}
+		time.Sleep(pause)
 	}
 	for _, fault := range l.faults(stored) {
 		l.tb.Error(fault)

@@ -118,8 +118,8 @@ func (l *Ledger) body(job Job) (body io.Reader, contentType string, err error) {
 const pause = 200 * time.Millisecond
 
 // Deliver sends a job as a careful client does: with an Idempotency-Key, and again,
-// to the next gateway, until it is accepted or ctx ends. It gives the job's id,
-// empty if it was not accepted.
+// to the next gateway, until it is accepted, is refused for good, or ctx ends. It
+// gives the job's id, empty if it was not accepted.
 func (l *Ledger) Deliver(ctx context.Context, job Job) string {
 	l.tb.Helper()
 	if job.Key == "" {
@@ -129,7 +129,8 @@ func (l *Ledger) Deliver(ctx context.Context, job Job) string {
 		l.mu.Unlock()
 	}
 	for n := 0; ctx.Err() == nil; n++ {
-		if reply := l.Send(ctx, n, job); reply.Status == http.StatusAccepted {
+		reply := l.Send(ctx, n, job)
+		if reply.Status == http.StatusAccepted || reply.Status >= 400 && reply.Status < 500 && reply.Status != http.StatusTooManyRequests {
 			return reply.ID
 		}
 		select {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -84,6 +85,9 @@ func (s *Stored) records(ctx context.Context, js jetstream.JetStream) error {
 	return nil
 }
 
+// nextWithin bounds how long one message may take to come.
+const nextWithin = 10 * time.Second
+
 // messages reads a whole stream of verdicts, and how many it has ever taken.
 func (s *Stored) messages(ctx context.Context, js jetstream.JetStream, name string, into map[itemOf]*pb.Verdict) (published uint64, err error) {
 	from, err := js.Stream(ctx, name)
@@ -95,8 +99,13 @@ func (s *Stored) messages(ctx context.Context, js jetstream.JetStream, name stri
 	if err != nil {
 		return 0, err
 	}
+	messages, err := consumer.Messages()
+	if err != nil {
+		return 0, err
+	}
+	defer messages.Stop()
 	for left := state.Msgs; left > 0; left-- {
-		msg, err := consumer.Next()
+		msg, err := messages.Next(jetstream.NextMaxWait(nextWithin))
 		if err != nil {
 			return 0, fmt.Errorf("%d of %d messages of %s do not come: %w", left, state.Msgs, name, err)
 		}

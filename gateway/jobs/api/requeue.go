@@ -9,7 +9,6 @@ import (
 	"triptych/gateway/web"
 	pb "triptych/proto/jobs"
 	"triptych/shared/failure"
-	"triptych/shared/stream"
 )
 
 // requeue puts the item of a dead letter back.
@@ -80,15 +79,11 @@ func (a *API) putBack(ctx context.Context, job string, item uint32) error {
 	return a.store.Requeue(ctx, job, item)
 }
 
-// reopen opens a job that has ended, with a deadline that lies ahead. All of its items
-// have their verdicts, which its record counts: what is counted from now on comes
-// after them.
+// reopen opens a job that has ended, with a deadline that lies ahead. Its record counts
+// all its verdicts, and has the sequence of the last: a mark that crossed with the end
+// comes after that, and counts.
 func (a *API) reopen(ctx context.Context, id string) error {
-	verdicts, err := a.store.Connection().JetStream().Stream(ctx, stream.Verdicts)
-	if err != nil {
-		return stream.Failure(err)
-	}
-	_, err = a.store.Update(ctx, id, func(job *pb.Job) error {
+	_, err := a.store.Update(ctx, id, func(job *pb.Job) error {
 		if job.GetState() == pb.State_STATE_CANCELLING {
 			return failure.New(failure.Conflict, "job %q is being cancelled", id)
 		}
@@ -96,7 +91,6 @@ func (a *API) reopen(ctx context.Context, id string) error {
 			return errOpen
 		}
 		job.State, job.Reopened, job.EndedMs, job.Callback = pb.State_STATE_ACCEPTED, true, 0, nil
-		job.VerdictsAfter = verdicts.CachedInfo().State.LastSeq
 		job.DeadlineMs = max(job.GetDeadlineMs(), a.now().Add(a.deadline).UnixMilli())
 		return nil
 	})

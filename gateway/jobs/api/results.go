@@ -21,10 +21,11 @@ import (
 )
 
 const (
-	// ahead is how many verdicts are read before the client wants them, and aheadBytes
-	// how many bytes.
-	ahead      = 256
-	aheadBytes = 4 << 20
+	// ahead is how many verdicts are read before the client wants them. They are not
+	// bounded by bytes: then the server says at the end of each request that it is
+	// complete, which finds no room beside the verdicts that wait, and when it is lost
+	// nobody asks for more.
+	ahead = 64
 	// glance is how long results may rest before it is asked again whether the job
 	// has ended.
 	glance = 2 * time.Second
@@ -99,7 +100,7 @@ func (r *results) open() (jetstream.MessagesContext, error) {
 		return nil, failure.Wrap(err, failure.Unavailable, "the results can't be read now")
 	}
 	r.pending = consumer.CachedInfo().NumPending > 0
-	messages, err := consumer.Messages(jetstream.PullMaxMessagesWithBytesLimit(ahead, aheadBytes))
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(ahead))
 	return messages, stream.Failure(err)
 }
 

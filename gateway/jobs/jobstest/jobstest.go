@@ -137,11 +137,15 @@ func (s *Server) Decide(job string, item uint32, outcome pb.Outcome, change ...f
 // Finish writes that a job has ended, as the feeder would.
 func (s *Server) Finish(job string, counts *pb.Counts) {
 	s.tb.Helper()
-	_, err := s.Store.Update(s.tb.Context(), job, func(j *pb.Job) error {
+	verdicts, err := s.Store.Connection().JetStream().Stream(s.tb.Context(), stream.Verdicts)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	_, err = s.Store.Update(s.tb.Context(), job, func(j *pb.Job) error {
 		if j.State = pb.State_STATE_DONE; j.GetCounts().GetCancelled() > 0 {
 			j.State = pb.State_STATE_CANCELLED
 		}
-		j.Counts, j.EndedMs = counts, time.Now().UnixMilli()
+		j.Counts, j.EndedMs, j.VerdictsAfter = counts, time.Now().UnixMilli(), verdicts.CachedInfo().State.LastSeq
 		return nil
 	})
 	if err != nil {

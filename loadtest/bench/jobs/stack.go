@@ -120,7 +120,7 @@ const (
 	// settle is how long a new stack is left alone.
 	settle = time.Second
 	// poll is the pause between two looks at a job.
-	poll = 20 * time.Millisecond
+	poll = 50 * time.Millisecond
 )
 
 // timed sends a job and waits until each item has its verdict. All must be good. It

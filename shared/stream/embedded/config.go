@@ -3,6 +3,7 @@ package embedded
 import (
 	"log/slog"
 	"net"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -45,7 +46,7 @@ func (c *Config) options() (*server.Options, error) {
 		return nil, failure.Wrap(err, failure.Invalid, "the address %q of the NATS server is not HOST:PORT", c.Address)
 	}
 	options.Host = host
-	if options.Port, err = net.LookupPort("tcp", port); err != nil {
+	if options.Port, err = strconv.Atoi(port); err != nil {
 		return nil, failure.Wrap(err, failure.Invalid, "the address %q of the NATS server has no port", c.Address)
 	}
 	if options.Port == 0 {

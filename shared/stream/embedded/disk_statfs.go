@@ -14,5 +14,6 @@ func disk(directory string) (total, free int64, err error) {
 	if err := syscall.Statfs(directory, &fs); err != nil {
 		return 0, 0, failure.Wrap(err, failure.Unavailable, "the disk of %q can't be asked what is free", directory)
 	}
-	return int64(fs.Blocks) * int64(fs.Bsize), int64(fs.Bavail) * int64(fs.Bsize), nil
+	block := int64(fs.Bsize) //nolint:unconvert // it has another type on other systems
+	return int64(fs.Blocks) * block, int64(fs.Bavail) * block, nil
 }

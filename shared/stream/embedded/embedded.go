@@ -110,10 +110,27 @@ func (s *Server) Stop() {
 	s.stopped.Do(func() {
 		s.stop()
 		s.watching.Wait()
+		s.finish()
 		s.server.Shutdown()
 		s.server.WaitForShutdown()
 		s.unlock()
 	})
+}
+
+// quiet bounds the wait for requests that are being worked on.
+const quiet = 3 * time.Second
+
+// finish waits until the server has done what it was asked for: a stream that is made
+// while the server ends would be left open.
+func (s *Server) finish() {
+	const pause = 2 * time.Millisecond
+	for range quiet / pause {
+		info, err := s.server.Jsz(nil)
+		if err != nil || info.Disabled || info.API.Inflight == 0 {
+			return
+		}
+		time.Sleep(pause)
+	}
 }
 
 // unlock lets others use the directory: closing the file drops the lock. There is

@@ -4,9 +4,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -158,4 +160,23 @@ func (l *lines) has(text string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return strings.Contains(l.b.String(), text)
+}
+
+// A server that ends in the midst of what it was asked for leaves nothing behind: the
+// check of this package's goroutines sees to that.
+func TestTheEndInTheMidst(t *testing.T) {
+	t.Parallel()
+	s := start(t, embedded.Config{Directory: t.TempDir()})
+	js := client(t, s)
+	var asking sync.WaitGroup
+	for i := range 50 {
+		asking.Go(func() {
+			// Whether it is made is not known.
+			_, _ = js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "S" + strconv.Itoa(i), Subjects: []string{"s" + strconv.Itoa(i)}})
+		})
+	}
+	testkit.Eventually(t, 5*time.Second, "it has begun", func() bool { return js.Conn().Stats().OutMsgs > 20 })
+	js.Conn().Close()
+	s.Stop()
+	asking.Wait()
 }

@@ -109,6 +109,7 @@ func (s *Server) restart(why error) error {
 	if s.config.Logger != nil {
 		s.config.Logger.Warn("JetStream starts anew on its files", "error", why)
 	}
+	s.finish()
 	if err := s.server.ShutdownJetStream(); err != nil {
 		return failure.Wrap(err, failure.Unavailable, "JetStream can't be stopped")
 	}
