@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -140,11 +141,32 @@ func (c *Connection) applyStream(ctx context.Context, w *wanted) (Change, error)
 		case err == nil:
 			return c.changeStream(ctx, w, s.CachedInfo())
 		}
-		if !raced(err) {
+		if !raced(err) && !c.crowded(ctx, err) {
 			break
 		}
 	}
 	return Change{}, c.unmade(w.what(), w, err)
+}
+
+// crowded waits a moment when NATS has no room for a stream: while several make the
+// same one, it sets the room aside for each of them.
+func (c *Connection) crowded(ctx context.Context, err error) bool {
+	const moment = 50 * time.Millisecond
+	if !exceeded(err) {
+		return false
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(moment):
+		return true
+	}
+}
+
+// exceeded tells whether NATS has no room left to set aside.
+func exceeded(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (api.ErrorCode == codeStorageExceeded || api.ErrorCode == codeMemoryExceeded || api.ErrorCode == codeInsufficientResources)
 }
 
 // raced tells whether somebody else has made or deleted it meanwhile.
@@ -215,7 +237,7 @@ func (c *Connection) unmade(what string, w *wanted, err error) error {
 		return failure.Prefix(what+" can't be made or changed", Failure(err))
 	}
 	switch {
-	case api.ErrorCode == codeStorageExceeded, api.ErrorCode == codeMemoryExceeded, api.ErrorCode == codeInsufficientResources:
+	case exceeded(err):
 		where := "on its disk (max_file_store)"
 		if w.Storage == jetstream.MemoryStorage {
 			where = "in its memory (max_memory_store)"

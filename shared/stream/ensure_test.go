@@ -12,6 +12,7 @@ import (
 
 	"triptych/shared/failure"
 	"triptych/shared/stream"
+	"triptych/shared/stream/embedded"
 	"triptych/shared/testkit/natstest"
 )
 
@@ -244,6 +245,21 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	if got := states(status(t, natstest.Connect(t, natstest.In(s)))); len(got[stream.Missing]) > 0 {
 		t.Errorf("it is %v", got)
+	}
+}
+
+// Many make the same at once on a server that has room for it just once.
+func TestManyAtOnceWithLittleRoom(t *testing.T) {
+	t.Parallel()
+	const room = 64 << 20
+	s := natstest.Server(t, func(c *embedded.Config) { c.MaxBytes = room })
+	var group errgroup.Group
+	for range 4 {
+		c := natstest.Connect(t, natstest.In(s), func(c *stream.Config) { c.Limits, _ = c.Limits.Fit(room, nil) })
+		group.Go(func() error { return c.Ensure(t.Context()) })
+	}
+	if err := group.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 

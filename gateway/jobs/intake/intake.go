@@ -99,6 +99,12 @@ func (in *Intake) accept(ctx context.Context, ask Ask, known *target, read fill)
 	if err := d.begin(ctx, ask); err != nil {
 		return nil, err
 	}
+	if !d.repeated {
+		// What is left of a full disk is for what was accepted.
+		if err := in.store.Connection().Accepts(); err != nil {
+			return nil, err
+		}
+	}
 	job, err := in.complete(ctx, d, read)
 	if err != nil || job.GetId() != d.id {
 		d.discard(ctx)
