@@ -26,7 +26,7 @@ func (h *house) fill(t *testing.T, job func(n int) ledger.Job, most int, reasons
 	t.Helper()
 	for n := range most {
 		next := job(n)
-		next.Key = "fill-" + strconv.Itoa(n)
+		next.Key = next.Model + "-" + strconv.Itoa(next.Items[0].Picture)
 		reply := h.ledger.Send(t.Context(), 0, next)
 		if reply.Status == http.StatusAccepted {
 			continue
@@ -62,8 +62,9 @@ func fullStream(t *testing.T, r *run) {
 		h.deliver(t, job)
 	}
 	h.ledger.Await(t.Context(), within)
+	h.room(t, roomy, tight)
 	named := func(n int) ledger.Job {
-		items := ledger.Pictures(2000+1000*n, 250)
+		items := ledger.Pictures(5001+1000*n, 250)
 		for i := range items {
 			items[i].Name = strings.Repeat("n", 800) + strconv.Itoa(i) + ".png"
 		}
@@ -71,30 +72,30 @@ func fullStream(t *testing.T, r *run) {
 	}
 	refused := h.fill(t, named, 10, http.StatusTooManyRequests)
 	r.killed()
-	h.Workers["postprocess"].Kill() // so that nothing is decided before the room is gone
-	h.verdictRoom(t, roomy)
+	h.Workers["postprocess"].NATS.Cut() // so that nothing is decided before the room is gone
+	h.room(t, roomy, roomy)
 	for _, job := range refused {
 		h.deliver(t, job)
 	}
 	h.deliver(t, named(11))
 	last := h.deliver(t, named(12))
-	h.verdictRoom(t, tight)
-	h.Workers["postprocess"].Start()
+	h.room(t, roomy, tight)
+	h.Workers["postprocess"].NATS.Mend()
 	h.stuck(t)
 	r.killed()
 	if status, err := h.ledger.Status(t.Context(), last); err != nil || status.State != "running" {
 		t.Errorf("the job whose verdicts have no room is %+v, %v", status, err)
 	}
 	syncRoad(t, h.gateway())
-	h.verdictRoom(t, roomy)
+	h.room(t, roomy, roomy)
 	h.close(t)
 }
 
-// verdictRoom changes how much room verdicts have, as an operator does it.
-func (h *house) verdictRoom(t *testing.T, bytes string) {
+// room changes how many bytes inputs and verdicts may have, as an operator does it.
+func (h *house) room(t *testing.T, backlog, verdicts string) {
 	t.Helper()
-	h.gateway().Restart("--jobs-verdict-bytes", bytes)
-	testkit.Eventually(t, within, "the gateway is back", h.gateway().Ready)
+	h.gateway().Restart("--jobs-backlog-bytes", backlog, "--jobs-verdict-bytes", verdicts)
+	testkit.Eventually(t, within, "the gateway is back", func() bool { return h.gateway().Ready() && h.ledger.Takes(t.Context()) })
 }
 
 // stuck waits until no more verdict is stored.

@@ -37,7 +37,9 @@ func open(t *testing.T, r *run, o stack.Options) *house {
 	for _, g := range s.Gateways {
 		gateways = append(gateways, g.HTTP)
 	}
-	return &house{Stack: s, ledger: ledger.New(t, gateways...), run: r}
+	h := &house{Stack: s, ledger: ledger.New(t, gateways...), run: r}
+	testkit.Eventually(t, within, "the gateway takes jobs", func() bool { return h.ledger.Takes(t.Context()) })
+	return h
 }
 
 func (h *house) gateway() *stack.Service { return h.Gateways[0] }

@@ -42,7 +42,7 @@ func (w *wanted) differences(have *jetstream.StreamConfig) []difference {
 	c.add("allow_rollup_hdrs", have.AllowRollup, w.AllowRollup, false)
 	c.add("deny_delete", have.DenyDelete, w.DenyDelete, true)
 	c.add("sealed", have.Sealed, false, true)
-	c.add("metadata "+modelKey, fmt.Sprintf("%q", have.Metadata[modelKey]), fmt.Sprintf("%q", w.Metadata[modelKey]), false)
+	c.add("metadata "+ModelKey, fmt.Sprintf("%q", have.Metadata[ModelKey]), fmt.Sprintf("%q", w.Metadata[ModelKey]), false)
 	return c.found
 }
 

@@ -75,7 +75,7 @@ func (c *Connection) all(ctx context.Context) ([]wanted, error) {
 	all := c.config.Limits.shared()
 	list := c.js.ListStreams(ctx, jetstream.WithStreamListSubject("triptych.step.>"))
 	for info := range list.Info() {
-		if model, ok := info.Config.Metadata[modelKey]; ok && info.Config.Name == StepStream(model) {
+		if model, ok := info.Config.Metadata[ModelKey]; ok && info.Config.Name == StepStream(model) {
 			all = append(all, c.config.Limits.model(model))
 		}
 	}

@@ -14,8 +14,8 @@ const (
 	notesFor = time.Hour
 	// ackPending bounds the tasks of one level that are with workers.
 	ackPending = 1024
-	// modelKey is the metadata of a step stream that names its model.
-	modelKey = "triptych-model"
+	// ModelKey is the metadata of a step stream that names its model.
+	ModelKey = "triptych-model"
 )
 
 // wanted is one stream as it must be, and the flag that bounds its bytes.
@@ -71,7 +71,7 @@ func (l *Limits) model(model string) wanted {
 		Name: StepStream(model), Description: "Tasks for the model " + model + ".", Subjects: []string{"triptych.step." + Token(model) + ".>"},
 		Retention: jetstream.WorkQueuePolicy, Storage: jetstream.MemoryStorage, Discard: jetstream.DiscardNew,
 		MaxBytes: l.StepBytes, MaxMsgs: l.StepMessages, MaxMsgsPerSubject: -1, MaxMsgSize: -1, Replicas: l.Replicas, Duplicates: duplicates,
-		Metadata: map[string]string{modelKey: model},
+		Metadata: map[string]string{ModelKey: model},
 	}}
 	for level := 1; level <= Levels; level++ {
 		w.consumers = append(w.consumers, jetstream.ConsumerConfig{

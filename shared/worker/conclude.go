@@ -96,7 +96,7 @@ func (p *puller) unreadable(ctx context.Context, d *delivery, why error) {
 	a, ok := addressOf(d.msg.Subject)
 	if !ok {
 		p.door.tel.Logger.ErrorContext(ctx, "a task can't be read", "model", p.model, "subject", d.msg.Subject, "error", why)
-		d.term(failure.Message(why))
+		d.term()
 		p.metrics.task(outcomeDead)
 		return
 	}

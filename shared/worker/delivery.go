@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -11,18 +10,9 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// The words of JetStream's acknowledgements.
-const (
-	ackDone     = "+ACK"
-	ackProgress = "+WPI"
-	ackNak      = "-NAK"
-	ackTerm     = "+TERM"
-)
-
 // delivery is a message with a task that JetStream has lent to this worker. It ends
 // once: whoever ends it again does nothing. Safe for concurrent use.
 type delivery struct {
-	nats  *nats.Conn
 	msg   *nats.Msg
 	meta  *nats.MsgMetadata
 	taken time.Time
@@ -37,31 +27,31 @@ func (d *delivery) earlier() uint32 {
 // waited is how long the task lay in its queue.
 func (d *delivery) waited() time.Duration { return max(d.taken.Sub(d.meta.Timestamp), 0) }
 
-func (d *delivery) end(word string) bool {
+func (d *delivery) end(say func() error) bool {
 	if d.ended.Swap(true) {
 		return false
 	}
 	// One that does not get there is made up for: the task comes again and is seen to
 	// be done.
-	_ = d.nats.Publish(d.msg.Reply, []byte(word))
+	_ = say()
 	return true
 }
 
 // ack says that what follows from the task is stored.
-func (d *delivery) ack() { d.end(ackDone) }
+func (d *delivery) ack() { d.end(func() error { return d.msg.Ack() }) }
 
 // nak gives the task back, for another try after a pause.
 func (d *delivery) nak(after time.Duration) bool {
-	return d.end(fmt.Sprintf(`%s {"delay": %d}`, ackNak, max(after, time.Millisecond)))
+	return d.end(func() error { return d.msg.NakWithDelay(max(after, time.Millisecond)) })
 }
 
 // term takes the message out of its queue for good.
-func (d *delivery) term(reason string) bool { return d.end(ackTerm + " " + reason) }
+func (d *delivery) term() { d.end(func() error { return d.msg.Term() }) }
 
 // progress says that the task is being worked on.
 func (d *delivery) progress() {
 	if !d.ended.Load() {
-		_ = d.nats.Publish(d.msg.Reply, []byte(ackProgress))
+		_ = d.msg.InProgress()
 	}
 }
 

@@ -21,7 +21,8 @@ const (
 	// pollSlow.
 	pollEvery = 25 * time.Millisecond
 	pollSlow  = 200 * time.Millisecond
-	// turnEvery is after how many rounds of polling a less urgent level goes first.
+	// turnEvery is after how many rounds, or requests of a more urgent level that has
+	// more to bring, a less urgent one has its turn.
 	turnEvery = 4
 )
 
@@ -62,12 +63,14 @@ type line struct {
 	asked  int    // tasks that may still come of it
 	until  time.Time
 	last   time.Time // when a task came
+	full   bool      // the last request brought all that it asked for
+	passed int       // requests of a more urgent level since its own
 }
 
 // forget takes all requests for lost.
 func (p *plan) forget() {
 	for i := range p.levels {
-		p.levels[i].asked = 0
+		p.levels[i].asked, p.levels[i].full = 0, false
 	}
 }
 
@@ -78,14 +81,15 @@ func (p *plan) got(level int, now time.Time) {
 	}
 	l := &p.levels[level]
 	l.asked = max(l.asked-1, 0)
+	l.full = l.asked == 0
 	l.last, p.idle, p.pause = now, false, 0
 	p.turn = stream.Levels // with the most urgent again
 }
 
 // over tells that no more comes of a request.
 func (p *plan) over(level int, number uint64) {
-	if l := &p.levels[level]; l.number == number {
-		l.asked = 0
+	if l := &p.levels[level]; l.number == number && l.asked > 0 {
+		l.asked, l.full = 0, false
 	}
 }
 
@@ -95,7 +99,7 @@ func (p *plan) next(now time.Time, slots, taken int) []request {
 	for i := range p.levels {
 		l := &p.levels[i]
 		if l.asked > 0 && now.After(l.until) {
-			l.asked = 0
+			l.asked, l.full = 0, false
 		}
 		free -= l.asked
 	}
@@ -108,27 +112,36 @@ func (p *plan) next(now time.Time, slots, taken int) []request {
 	return p.standing(now, free, slots, taken)
 }
 
-// standing asks at every level at which no request stands.
+// standing asks at every level at which no request stands: for one task, or, where
+// the last request brought all that it asked for, for as many as there is room. Below
+// a level that has more to bring the others have one in turnEvery requests.
 func (p *plan) standing(now time.Time, free, slots, taken int) []request {
-	idle := 0
-	for level := 1; level <= stream.Levels; level++ {
-		if p.levels[level].asked == 0 {
-			idle++
-		}
-	}
+	active, full := p.activity(now)
 	var requests []request
+	urgent := false // the level that has more to bring has asked
 	for level := 1; level <= stream.Levels && free > 0; level++ {
 		l := &p.levels[level]
 		if l.asked > 0 {
 			continue
 		}
-		idle--
 		batch, stands := 1, standing
-		if now.Sub(l.last) < hotFor {
-			batch, stands = max(free-idle, 1), flowing
-			// One request for several tasks costs as much as one for each: when few
-			// slots are free, more soon will be.
-			if batch < slots/8 && taken >= slots/2 {
+		switch {
+		case full > 0 && level > full:
+			if urgent {
+				l.passed++
+			}
+			if l.passed < turnEvery {
+				continue
+			}
+			l.passed, stands = 0, 0
+		case level == full:
+			urgent = true
+			batch, stands = max(free-p.due(level), 1), flowing
+			if active > 1 {
+				stands = 0 // slots that wait for its tasks are not there for the others'
+			} else if batch < slots/8 && taken >= slots/2 {
+				// One request for several tasks costs as much as one for each: when few
+				// slots are free, more soon will be.
 				continue
 			}
 		}
@@ -136,6 +149,31 @@ func (p *plan) standing(now time.Time, free, slots, taken int) []request {
 		requests = append(requests, p.ask(level, batch, stands, now))
 	}
 	return requests
+}
+
+// activity is at how many levels tasks come, and which is the most urgent one that
+// has more to bring; 0 for none.
+func (p *plan) activity(now time.Time) (active, full int) {
+	for level := stream.Levels; level >= 1; level-- {
+		l := &p.levels[level]
+		if now.Sub(l.last) < hotFor {
+			active++
+		}
+		if l.full {
+			full = level
+		}
+	}
+	return active, full
+}
+
+// due is how many levels below one ask in the same turn.
+func (p *plan) due(level int) (n int) {
+	for _, l := range p.levels[level+1:] {
+		if l.asked == 0 && l.passed+1 >= turnEvery {
+			n++
+		}
+	}
+	return n
 }
 
 // polling asks the levels one after the other for what is there.
@@ -169,6 +207,7 @@ func (p *plan) polling(now time.Time, free int) []request {
 
 func (p *plan) ask(level, batch int, stands time.Duration, now time.Time) request {
 	p.number++
-	p.levels[level] = line{number: p.number, asked: batch, until: now.Add(stands + overdue), last: p.levels[level].last}
+	l := &p.levels[level]
+	l.number, l.asked, l.until = p.number, batch, now.Add(stands+overdue)
 	return request{level: level, number: p.number, batch: batch, stands: stands}
 }

@@ -27,7 +27,9 @@ const (
 	endWithin = time.Second
 )
 
-// puller takes the tasks of one model. All but what is atomic belongs to the
+// puller takes the tasks of one model. It asks for them itself: the client's own Fetch
+// and Consume bound what one consumer gives, and here three, one for each level, share
+// the slots of a model, of which each is asked for when it is free. All but what is atomic belongs to the
 // goroutine of run.
 type puller struct {
 	door    *Door
@@ -236,7 +238,7 @@ func (p *puller) delivery(msg *nats.Msg) (*delivery, bool) {
 	if err != nil {
 		return nil, false
 	}
-	return &delivery{nats: p.nats, msg: msg, meta: meta, taken: time.Now()}, true
+	return &delivery{msg: msg, meta: meta, taken: time.Now()}, true
 }
 
 // begin works on a task in a goroutine of its own.

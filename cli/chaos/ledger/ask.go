@@ -38,6 +38,12 @@ type Result struct {
 	End string `json:"end"`
 }
 
+// Takes tells whether a gateway takes jobs now.
+func (l *Ledger) Takes(ctx context.Context) bool {
+	_, err := l.get(ctx, "/v1/jobs?limit=1")
+	return err == nil
+}
+
 // Status asks for a job.
 func (l *Ledger) Status(ctx context.Context, id string) (Status, error) {
 	var s Status

@@ -150,7 +150,25 @@ func (b *Board) Dead(job string, item uint32) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e := b.entries[job]
-	return e != nil && e.dead.has(item)
+	return e != nil && (e.dead.has(item) || e.unsure.has(item))
+}
+
+// Died lists the items of an open job that are dead; not those that were dead before
+// it was opened again.
+func (b *Board) Died(job string) []uint32 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.entries[job]
+	if e == nil || e.dead == nil {
+		return nil
+	}
+	var items []uint32
+	for i := range e.record.GetItems() {
+		if e.dead.has(i) {
+			items = append(items, i)
+		}
+	}
+	return items
 }
 
 // Watch gives a channel that is told whenever a job changes; several changes may be

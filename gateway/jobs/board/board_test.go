@@ -178,6 +178,9 @@ func TestReopened(t *testing.T) {
 	shows(t, live, "j", &pb.Counts{Succeeded: 1, Dead: 2})
 	update(t, store, "j", func(j *pb.Job) { j.State, j.Reopened = pb.State_STATE_ACCEPTED, true })
 	shows(t, live, "j", &pb.Counts{Succeeded: 1, Dead: 1})
+	if died := live.Died("j"); !live.Dead("j", 2) || live.Dead("j", 1) || len(died) > 0 {
+		t.Errorf("who died before is not known, and died no second time: %v", died)
+	}
 	late := ready(t, follow(t, store))
 	shows(t, late, "j", &pb.Counts{Succeeded: 1, Dead: 1})
 	decide(t, store, "j", 1, pb.Outcome_OUTCOME_SUCCEEDED)

@@ -17,9 +17,10 @@ type entry struct {
 	revision uint64
 	counts   *pb.Counts
 	// decided has a bit for each item that has a verdict, dead for those that are
-	// dead, and marked for those that were put back since; nil for a job that has
-	// ended.
-	decided, dead, marked bits
+	// dead, unsure for those that may be, for they were decided before the job was
+	// opened again, and marked for those that were put back since; nil for a job that
+	// has ended.
+	decided, dead, unsure, marked bits
 	// sequence is that of the last verdict in counts.
 	sequence uint64
 	pace     pace
@@ -50,7 +51,7 @@ func (e *entry) take(job *pb.Job, revision uint64) []Event {
 		// What came after the counts of the record were taken must not be forgotten: an
 		// item was put back in that moment.
 		e.missed = e.missed || e.sequence > job.GetVerdictsAfter()
-		e.counts, e.decided, e.dead, e.marked = cloneCounts(job.GetCounts()), nil, nil, nil
+		e.counts, e.decided, e.dead, e.unsure, e.marked = cloneCounts(job.GetCounts()), nil, nil, nil, nil
 		e.sequence = max(e.sequence, job.GetVerdictsAfter())
 	case before == nil || !open(before):
 		e.begin()
@@ -72,14 +73,14 @@ func (e *entry) begin() {
 	job := e.record
 	e.counts = cloneCounts(job.GetCounts())
 	e.sequence = job.GetVerdictsAfter()
-	e.decided, e.dead, e.marked = newBits(job.GetItems()), nil, nil
+	e.decided, e.dead, e.unsure, e.marked = newBits(job.GetItems()), nil, nil, nil
 	if !job.GetReopened() {
 		return
 	}
 	e.decided.fill()
 	if e.counts.GetDead() > 0 {
-		e.dead = newBits(job.GetItems()) // nobody knows which
-		e.dead.fill()
+		e.unsure = newBits(job.GetItems()) // nobody knows which
+		e.unsure.fill()
 	}
 }
 
@@ -123,6 +124,7 @@ func (e *entry) count(event Event, now time.Time) {
 	}
 	e.decided.clear(item)
 	e.dead.clear(item)
+	e.unsure.clear(item)
 	e.marked.clear(item)
 	if event.Outcome == pb.Outcome_OUTCOME_REQUEUED {
 		e.marked = e.mark(e.marked, item)

@@ -24,6 +24,9 @@ const (
 	recheck = 100 * time.Millisecond
 	// rest is how long verdicts may be on their way to the board.
 	rest = 2 * time.Second
+	// markWithin is how long a job that was opened again waits for an item to be put
+	// back.
+	markWithin = 5 * time.Second
 )
 
 // finish gives all items of a job that have no verdict the same one. Of an item
@@ -176,7 +179,7 @@ func (t *term) close(j *job) bool {
 	if err != nil || board.Open(s.Record) && s.Undecided() > 0 {
 		return false
 	}
-	if j.closing || len(j.died) > 0 || !board.Open(s.Record) {
+	if j.closing || len(j.died) > 0 || !board.Open(s.Record) || j.expectsMark(s) {
 		return true
 	}
 	j.closing = true
@@ -189,6 +192,12 @@ func (t *term) close(j *job) bool {
 		}
 	})
 	return true
+}
+
+// expectsMark tells whether a job was opened again for an item whose mark has not come
+// yet: whoever opens a job puts the item back after that.
+func (j *job) expectsMark(s *board.Snapshot) bool {
+	return s.Record.GetReopened() && s.Sequence == s.Record.GetVerdictsAfter() && time.Since(j.admitted) < markWithin
 }
 
 // seal writes the end into a job's record.

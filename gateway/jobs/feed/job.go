@@ -41,12 +41,13 @@ type job struct {
 	suspects  int
 	alive     map[uint32]bool
 
-	listed bool             // todo was filled once
-	todo   []uint32         // pages to be read, in order
-	ranges map[uint32]*page // pages that were read and not dropped
-	hands  []*hand
-	again  []*piece // given back: to be started first
-	fed    int      // pages read since its turn began
+	admitted time.Time
+	listed   bool             // todo was filled once
+	todo     []uint32         // pages to be read, in order
+	ranges   map[uint32]*page // pages that were read and not dropped
+	hands    []*hand
+	again    []*piece // given back: to be started first
+	fed      int      // pages read since its turn began
 
 	flights map[uint32]*flight
 	lost    map[uint32]*flight // to be started again when their page is read
@@ -99,7 +100,7 @@ func (t *term) admit(record *pb.Job, inherited bool) *job {
 	}
 	j := &job{
 		record: record, road: p, level: p.levels[stream.Level(uint64(record.GetPriority()))-1], inherited: inherited,
-		ranges: map[uint32]*page{}, flights: map[uint32]*flight{}, lost: map[uint32]*flight{}, quiet: time.Now(),
+		ranges: map[uint32]*page{}, flights: map[uint32]*flight{}, lost: map[uint32]*flight{}, admitted: time.Now(), quiet: time.Now(),
 	}
 	if inherited {
 		j.suspects = t.cfg.Credit

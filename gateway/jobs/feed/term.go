@@ -149,25 +149,13 @@ func (t *term) take(s *board.Snapshot, inherited bool) {
 	delete(t.calls, id)
 	if j == nil {
 		j = t.admit(s.Record, inherited)
-		t.repairing(j, t.dead(s)...)
+		// Those that died before the job was opened again had their letters: it had ended.
+		t.repairing(j, t.board.Died(id)...)
 	}
 	j.record = s.Record
 	if !t.close(j) && s.Record.GetState() == pb.State_STATE_CANCELLING {
 		t.finish(j, &pb.Verdict{Outcome: pb.Outcome_OUTCOME_CANCELLED})
 	}
-}
-
-// dead are the dead items of a job.
-func (t *term) dead(s *board.Snapshot) []uint32 {
-	var dead []uint32
-	if s.Counts.GetDead() > 0 {
-		for i := range s.Record.GetItems() {
-			if t.board.Dead(s.Record.GetId(), i) {
-				dead = append(dead, i)
-			}
-		}
-	}
-	return dead
 }
 
 // hear takes an event of the board.

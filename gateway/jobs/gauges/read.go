@@ -7,7 +7,6 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"triptych/gateway/jobs/board"
 	pb "triptych/proto/jobs"
 	"triptych/shared/failure"
 	"triptych/shared/stream"
@@ -114,7 +113,7 @@ func (f *figures) readQueue(ctx context.Context, js jetstream.JetStream, name st
 
 // modelOf is the model whose tasks a stream has.
 func modelOf(info *jetstream.StreamInfo) string {
-	if name := info.Config.Metadata["triptych-model"]; name != "" {
+	if name := info.Config.Metadata[stream.ModelKey]; name != "" {
 		return name
 	}
 	return strings.TrimPrefix(info.Config.Name, stream.StepStream(""))
@@ -132,19 +131,10 @@ func (g *Gauges) states() *states {
 	if g.board.Ready() != nil {
 		return nil
 	}
-	s := &states{jobs: map[string]int{}}
-	for _, name := range names {
-		s.jobs[name] = 0
+	t := g.board.Totals()
+	s := &states{jobs: map[string]int{}, waiting: t.Undecided}
+	for state, name := range names {
+		s.jobs[name] = t.Jobs[state]
 	}
-	g.board.Each(func(job *board.Snapshot) bool {
-		state := job.Record.GetState()
-		if name := names[state]; name != "" {
-			s.jobs[name]++
-		}
-		if state == pb.State_STATE_ACCEPTED || state == pb.State_STATE_CANCELLING {
-			s.waiting += uint64(job.Undecided())
-		}
-		return true
-	})
 	return s
 }

@@ -36,18 +36,22 @@ func (in *Intake) commit(ctx context.Context, d *draft, job *pb.Job) (*pb.Job, e
 		if err == nil {
 			return job, nil
 		}
-		if known, _ := in.store.Job(ctx, job.GetId()); known != nil {
+		known, missed := in.store.Job(ctx, job.GetId())
+		if known != nil {
 			return known, nil // also when the answer to an earlier try was lost
 		}
-		switch failure.KindOf(err) {
-		case failure.Busy, failure.TooLarge:
+		kind, sure := failure.KindOf(err), failure.KindOf(missed) == failure.NotFound
+		switch {
+		case kind == failure.Busy, kind == failure.TooLarge:
 			return nil, d.reason(err)
-		case failure.Conflict:
+		case kind == failure.Conflict && sure:
+			d.unsure = false // made void: it never will be
 			return in.made(ctx, d)
 		}
+		// From here on no failure may delete what a record may need.
+		d.unsure = true
 		select {
 		case <-ctx.Done():
-			d.unsure = true
 			return nil, failure.Wrap(err, failure.Unavailable, "the job store does not answer")
 		case <-time.After(commitPause):
 		}

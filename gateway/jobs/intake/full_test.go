@@ -4,10 +4,14 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/nats-io/nats.go"
 
 	"triptych/gateway/jobs/jobstest"
 	pb "triptych/proto/jobs"
+	"triptych/shared/failure"
 	"triptych/shared/stream"
 )
 
@@ -42,6 +46,37 @@ func TestFullBacklog(t *testing.T) {
 	if a := s.Send(jobstest.Form(strings.Split(strings.Repeat(noise(400<<10)+"|", 12), "|")...)); a.Status != http.StatusRequestEntityTooLarge && a.Status != http.StatusTooManyRequests {
 		t.Errorf("a job larger than the backlog: %d", a.Status)
 	}
+}
+
+// lowDisk is a server in this process that has little room left on its disk.
+type lowDisk struct {
+	nats.InProcessConnProvider
+	low *atomic.Bool
+}
+
+func (lowDisk) Health() error { return nil }
+
+func (d lowDisk) Low() error {
+	if d.low.Load() {
+		return failure.New(failure.Unavailable, "the disk of the job store is full")
+	}
+	return nil
+}
+
+// What the disk has left is for jobs that were accepted: no others are, and these go on.
+func TestLowDisk(t *testing.T) {
+	var low atomic.Bool
+	s := jobstest.Start(t, func(c *jobstest.Config) {
+		c.Stream = func(l *stream.Config) { l.InProcess = lowDisk{l.InProcess, &low} }
+	})
+	id := s.Create("cat")
+	low.Store(true)
+	if a := s.Send(jobstest.Form("dog")); a.Status != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	s.Job(s.Get("/v1/jobs/"+id), http.StatusOK)
+	low.Store(false)
+	s.Create("dog")
 }
 
 // A job that fills the backlog alone will never fit.

@@ -32,8 +32,12 @@ func (in *Intake) info(ctx context.Context, name string) (*jetstream.StreamInfo,
 // page is the bytes of a page.
 func (in *Intake) page() int64 { return int64(in.store.Connection().PageBytes()) }
 
-// room refuses a job early when not even a page of it would fit.
+// room refuses a job early when not even a page of it would fit, or what the disk has
+// left is for jobs that were accepted.
 func (in *Intake) room(ctx context.Context) error {
+	if err := in.store.Connection().Accepts(); err != nil {
+		return err
+	}
 	info, err := in.info(ctx, stream.Inputs)
 	if err != nil {
 		return err
