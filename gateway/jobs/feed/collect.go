@@ -142,7 +142,7 @@ func (t *term) purge(ctx context.Context, of, subject string) error {
 	return stream.Failure(s.Purge(ctx, jetstream.WithPurgeSubject(subject)))
 }
 
-// strayPages deletes pages whose job was never accepted.
+// strayPages deletes pages whose job was never accepted, or has ended.
 func (t *term) strayPages(ctx context.Context) error {
 	subjects, err := t.subjects(ctx, stream.Inputs, stream.InputSubject("*", "*"))
 	if err != nil {
@@ -152,6 +152,11 @@ func (t *term) strayPages(ctx context.Context) error {
 	for subject := range subjects {
 		if job, _, ok := stream.ItemOf(subject); ok {
 			ids[job] = true
+		}
+	}
+	for id := range ids {
+		if err := t.clear(ctx, id); err != nil {
+			return err
 		}
 	}
 	for _, id := range t.strays(ctx, "page", ids) {

@@ -183,8 +183,12 @@ func (t *term) close(j *job) bool {
 		return true
 	}
 	j.closing = true
+	unread := j.unread()
 	t.spawn(func(ctx context.Context) {
 		err := t.seal(ctx, s)
+		if err == nil && unread {
+			t.late(ctx, s.Record.GetId())
+		}
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if err != nil {
