@@ -31,6 +31,7 @@ func scenarios() []scenario {
 		{"kill workers", "ten SIGKILLs of workers at random under load", killWorkers},
 		{"kill nats", "SIGKILL of NATS while it accepts, and twice while jobs run", killNATS},
 		{"kill gateway", "SIGKILL of the gateway between storing and answering", killGateway},
+		{"clock", "the gateway's clock jumps an hour ahead, then two back", clock},
 		{"slow worker", "SIGSTOP of a worker for longer than its ack wait, real model", slowWorker},
 		{"full stream", "backlog, queues and verdicts filled up", fullStream},
 		{"full disk", "the disk under NATS filled by somebody else", fullDisk},
@@ -62,6 +63,9 @@ func (r *run) add(s *ledger.Stored, l *ledger.Ledger) {
 	r.items += s.Items()
 	r.succeeded += s.Count(pb.Outcome_OUTCOME_SUCCEEDED)
 	r.dead += s.Count(pb.Outcome_OUTCOME_DEAD)
+	if expired := s.Count(pb.Outcome_OUTCOME_EXPIRED); expired > 0 {
+		r.note("%d expired", expired)
+	}
 	r.tries += s.Attempts()
 	if refused := l.Refused(); len(refused) > 0 {
 		r.note("refused %v", refused)

@@ -24,6 +24,8 @@ type Item struct {
 	Name string
 	// Want is the outcome that the item must get; succeeded if it is zero.
 	Want pb.Outcome
+	// MayExpire says that its deadline may have passed instead.
+	MayExpire bool
 }
 
 // Job is what is sent.
@@ -43,6 +45,11 @@ func Pictures(first, count int) []Item {
 		items[i].Picture = first + i
 	}
 	return items
+}
+
+// fits tells whether the item may get an outcome.
+func (i Item) fits(outcome pb.Outcome) bool {
+	return outcome == i.want() || i.MayExpire && outcome == pb.Outcome_OUTCOME_EXPIRED
 }
 
 func (i Item) want() pb.Outcome {

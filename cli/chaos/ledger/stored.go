@@ -2,9 +2,9 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -85,37 +85,29 @@ func (s *Stored) records(ctx context.Context, js jetstream.JetStream) error {
 	return nil
 }
 
-// nextWithin bounds how long one message may take to come.
-const nextWithin = 10 * time.Second
-
-// messages reads a whole stream of verdicts, and how many it has ever taken.
+// messages reads a whole stream of verdicts from its leader, and how many messages it
+// has ever taken. It needs no consumer, which may itself be a victim.
 func (s *Stored) messages(ctx context.Context, js jetstream.JetStream, name string, into map[itemOf]*pb.Verdict) (published uint64, err error) {
 	from, err := js.Stream(ctx, name)
 	if err != nil {
 		return 0, err
 	}
 	state := from.CachedInfo().State
-	consumer, err := from.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
-	if err != nil {
-		return 0, err
-	}
-	messages, err := consumer.Messages()
-	if err != nil {
-		return 0, err
-	}
-	defer messages.Stop()
-	for left := state.Msgs; left > 0; left-- {
-		msg, err := messages.Next(jetstream.NextMaxWait(nextWithin))
+	for sequence := max(state.FirstSeq, 1); sequence <= state.LastSeq; sequence++ {
+		msg, err := from.GetMsg(ctx, sequence)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			continue // replaced by another of its subject
+		}
 		if err != nil {
-			return 0, fmt.Errorf("%d of %d messages of %s do not come: %w", left, state.Msgs, name, err)
+			return 0, fmt.Errorf("message %d: %w", sequence, err)
 		}
 		v := &pb.Verdict{}
-		if err := proto.Unmarshal(msg.Data(), v); err != nil {
+		if err := proto.Unmarshal(msg.Data, v); err != nil {
 			return 0, err
 		}
-		job, item, ok := stream.ItemOf(msg.Subject())
+		job, item, ok := stream.ItemOf(msg.Subject)
 		if !ok || job != v.GetJob() || item != v.GetItem() {
-			return 0, fmt.Errorf("the message on %s is of item %d of %s", msg.Subject(), v.GetItem(), v.GetJob())
+			return 0, fmt.Errorf("the message on %s is of item %d of %s", msg.Subject, v.GetItem(), v.GetJob())
 		}
 		at := itemOf{job, item}
 		if into[at] != nil {

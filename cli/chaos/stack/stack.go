@@ -4,6 +4,7 @@
 package stack
 
 import (
+	"cmp"
 	"strings"
 	"sync"
 	"testing"
@@ -26,7 +27,7 @@ type Options struct {
 	NATS natsd.Options
 	// Nodes, if there are any, are the servers instead.
 	Nodes []*natsd.Server
-	// Gateways is how many gateways there are, 1 if it is 0.
+	// Gateways is how many gateways there are, 1 if it is 0, and none if it is less.
 	Gateways int
 	// Flags are given to all services: they are about jobs. Of one service they are
 	// in FlagsOf.
@@ -68,14 +69,11 @@ func Start(tb testing.TB, o Options) *Stack {
 	if s.Nodes == nil {
 		s.Nodes = []*natsd.Server{natsd.Start(tb, o.NATS)}
 	}
-	upstreams := make([]string, 0, len(Workers()))
 	for _, name := range Workers() {
-		w := s.prepare(name, "")
-		s.Workers[name] = w
-		upstreams = append(upstreams, w.GRPC)
+		s.Workers[name] = s.prepare(name, "")
 	}
-	for range max(o.Gateways, 1) {
-		s.Gateways = append(s.Gateways, s.prepare("gateway", strings.Join(upstreams, ",")))
+	for range max(cmp.Or(o.Gateways, 1), 0) {
+		s.Gateways = append(s.Gateways, s.prepare("gateway", strings.Join(s.Upstreams(), ",")))
 	}
 	for _, service := range s.All() {
 		service.Start()
@@ -85,6 +83,18 @@ func Start(tb testing.TB, o Options) *Stack {
 		s.before[service] = service.usage()
 	}
 	return s
+}
+
+// Repositories are the folders of the models.
+func (s *Stack) Repositories() []string { return s.options.Repositories }
+
+// Upstreams are the gRPC addresses of the workers.
+func (s *Stack) Upstreams() []string {
+	addresses := make([]string, 0, len(Workers()))
+	for _, name := range Workers() {
+		addresses = append(addresses, s.Workers[name].GRPC)
+	}
+	return addresses
 }
 
 // All are all services.
