@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -323,5 +324,18 @@ func TestRecords(t *testing.T) {
 		if _, err := store.Job(t.Context(), id); failure.KindOf(err) != failure.NotFound {
 			t.Errorf("%q: %v", id, err)
 		}
+	}
+}
+
+// An id of any length is unknown, and does the connection no harm.
+func TestLongID(t *testing.T) {
+	store := natstest.Store(t, natstest.Server(t))
+	for _, length := range []int{0, 1, 64, 65, 4030, 1 << 20} {
+		if _, err := store.Job(t.Context(), strings.Repeat("x", length)); failure.KindOf(err) != failure.NotFound {
+			t.Errorf("an id of %d bytes: %v", length, err)
+		}
+	}
+	if err := store.Connection().Ready(); err != nil {
+		t.Error(err)
 	}
 }
