@@ -103,6 +103,8 @@ const (
 	Outcome_OUTCOME_EXPIRED Outcome = 5
 	// No verdict: a dead letter that was put back into the queue.
 	Outcome_OUTCOME_REQUEUED Outcome = 6
+	// A dead letter that was purged: dead, and can't be put back any more.
+	Outcome_OUTCOME_PURGED Outcome = 7
 )
 
 // Enum value maps for Outcome.
@@ -115,6 +117,7 @@ var (
 		4: "OUTCOME_CANCELLED",
 		5: "OUTCOME_EXPIRED",
 		6: "OUTCOME_REQUEUED",
+		7: "OUTCOME_PURGED",
 	}
 	Outcome_value = map[string]int32{
 		"OUTCOME_UNSPECIFIED": 0,
@@ -124,6 +127,7 @@ var (
 		"OUTCOME_CANCELLED":   4,
 		"OUTCOME_EXPIRED":     5,
 		"OUTCOME_REQUEUED":    6,
+		"OUTCOME_PURGED":      7,
 	}
 )
 
@@ -1461,7 +1465,7 @@ const file_jobs_jobs_proto_rawDesc = "" +
 	"\x10STATE_CANCELLING\x10\x02\x12\x0e\n" +
 	"\n" +
 	"STATE_DONE\x10\x03\x12\x13\n" +
-	"\x0fSTATE_CANCELLED\x10\x04*\xa1\x01\n" +
+	"\x0fSTATE_CANCELLED\x10\x04*\xb5\x01\n" +
 	"\aOutcome\x12\x17\n" +
 	"\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11OUTCOME_SUCCEEDED\x10\x01\x12\x12\n" +
@@ -1469,7 +1473,8 @@ const file_jobs_jobs_proto_rawDesc = "" +
 	"\fOUTCOME_DEAD\x10\x03\x12\x15\n" +
 	"\x11OUTCOME_CANCELLED\x10\x04\x12\x13\n" +
 	"\x0fOUTCOME_EXPIRED\x10\x05\x12\x14\n" +
-	"\x10OUTCOME_REQUEUED\x10\x06B\x1aZ\x18triptych/proto/jobs;jobsb\x06proto3"
+	"\x10OUTCOME_REQUEUED\x10\x06\x12\x12\n" +
+	"\x0eOUTCOME_PURGED\x10\aB\x1aZ\x18triptych/proto/jobs;jobsb\x06proto3"
 
 var (
 	file_jobs_jobs_proto_rawDescOnce sync.Once

@@ -87,9 +87,29 @@ func (s *Store) Requeue(ctx context.Context, job string, item uint32) error {
 	return s.RepairDead(ctx, job, item)
 }
 
-// PurgeDead deletes the dead letter of an item. Its verdict stays.
+// PurgeDead deletes the dead letter of an item. Its verdict says so, and else stays:
+// whoever finds a dead verdict without its letter writes the letter anew. An item that
+// is not dead is Conflict, and loses its letter if it has one.
 func (s *Store) PurgeDead(ctx context.Context, job string, item uint32) error {
-	return s.purge(ctx, stream.Dead, stream.DeadSubject(job, strconv.FormatUint(uint64(item), 10)))
+	v, sequence, err := s.Verdict(ctx, job, item)
+	if err != nil {
+		return err
+	}
+	if v.GetOutcome() != pb.Outcome_OUTCOME_DEAD {
+		if err := s.RepairDead(ctx, job, item); err != nil {
+			return err
+		}
+		return failure.New(failure.Conflict, "item %d of job %q is not dead but %s", item, job, OutcomeName(v.GetOutcome()))
+	}
+	v.Outcome = pb.Outcome_OUTCOME_PURGED
+	won, err := s.Decide(ctx, v, sequence)
+	if err != nil {
+		return err
+	}
+	if !won {
+		return failure.New(failure.Conflict, "item %d of job %q was put back or purged by somebody else", item, job)
+	}
+	return s.RepairDead(ctx, job, item)
 }
 
 // Dead reads an item's dead letter. NotFound when there is none.

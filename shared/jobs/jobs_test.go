@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -229,6 +230,21 @@ func TestDeadLetters(t *testing.T) {
 	if err := store.Requeue(t.Context(), "j", 1); failure.KindOf(err) != failure.Conflict || letter(1) {
 		t.Errorf("an item on its way has a letter that nobody can get rid of: %v", err)
 	}
+	// Purged: it stays so, whoever looks for letters that are missing.
+	if err := store.Bury(t.Context(), dead(3), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.PurgeDead(t.Context(), "j", 3); err != nil || letter(3) {
+		t.Errorf("not purged: %v", err)
+	}
+	if err := store.RepairDead(t.Context(), "j", 3); err != nil || letter(3) {
+		t.Errorf("the purged letter is back: %v", err)
+	}
+	for what, do := range map[string]func(context.Context, string, uint32) error{"purged": store.PurgeDead, "put back": store.Requeue} {
+		if err := do(t.Context(), "j", 3); failure.KindOf(err) != failure.Conflict {
+			t.Errorf("a purged item is %s: %v", what, err)
+		}
+	}
 }
 
 // Notes are of one message: another of the same task begins anew.
@@ -308,5 +324,18 @@ func TestRecords(t *testing.T) {
 		if _, err := store.Job(t.Context(), id); failure.KindOf(err) != failure.NotFound {
 			t.Errorf("%q: %v", id, err)
 		}
+	}
+}
+
+// An id of any length is unknown, and does the connection no harm.
+func TestLongID(t *testing.T) {
+	store := natstest.Store(t, natstest.Server(t))
+	for _, length := range []int{0, 1, 64, 65, 4030, 1 << 20} {
+		if _, err := store.Job(t.Context(), strings.Repeat("x", length)); failure.KindOf(err) != failure.NotFound {
+			t.Errorf("an id of %d bytes: %v", length, err)
+		}
+	}
+	if err := store.Connection().Ready(); err != nil {
+		t.Error(err)
 	}
 }

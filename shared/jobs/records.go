@@ -39,7 +39,14 @@ func (s *Store) Job(ctx context.Context, id string) (*pb.Job, error) {
 	return job, err
 }
 
+// maxID bounds an id that is asked for: it becomes part of a subject, and NATS ends a
+// connection that sends one that is too long.
+const maxID = 64
+
 func (s *Store) record(ctx context.Context, id string) (*pb.Job, uint64, error) {
+	if len(id) > maxID {
+		return nil, 0, failure.New(failure.NotFound, "unknown job %s", failure.Quote(id))
+	}
 	kv, err := s.Records(ctx)
 	if err != nil {
 		return nil, 0, err

@@ -57,6 +57,7 @@ func New(ctx context.Context, name string, cfg Config, logs io.Writer) (*Stage, 
 			return nil, errors.Join(err, tel.Shutdown(ctx))
 		}
 		s.Jobs = jobs.New(conn)
+		s.Watch(conn.Live)
 	}
 	return s, nil
 }

@@ -6,6 +6,7 @@ package stream
 import (
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -36,8 +37,10 @@ type Connection struct {
 	js     jetstream.JetStream
 	keeper *keeper
 	doubt  doubt
-	// closed is closed when the connection has ended.
+	// closed is closed when the connection has ended, and ending is set when that was
+	// asked for.
 	closed chan struct{}
+	ending atomic.Bool
 
 	mu      sync.Mutex
 	buckets map[string]*objects
@@ -132,6 +135,7 @@ func (c *Connection) MaxPayload() int64 { return c.nats.MaxPayload() }
 // Close ends the connection. What was published is sent first. It may be called
 // more than once.
 func (c *Connection) Close() {
+	c.ending.Store(true)
 	c.nats.Close()
 	<-c.closed
 }

@@ -47,6 +47,20 @@ func (c *Connection) Accepts() error {
 	return c.doubt.state()
 }
 
+// Live says that the connection has ended for good, although nobody asked for it: the
+// client does so when a server calls what it was sent a violation of the protocol. Only
+// a restart makes another.
+func (c *Connection) Live() error {
+	select {
+	case <-c.closed:
+		if !c.ending.Load() {
+			return failure.New(failure.Unavailable, "the connection to NATS has ended for good")
+		}
+	default:
+	}
+	return nil
+}
+
 // connected tells whether a server is connected, whatever it can do.
 func (c *Connection) connected() error {
 	if c.nats.Status() == nats.CONNECTED {

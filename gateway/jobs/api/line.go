@@ -52,10 +52,18 @@ func errorOf(e *pb.Error) *errorDocument {
 	return &errorDocument{e.GetKind(), e.GetMessage()}
 }
 
+// shown is an outcome as results tell it: one without its letter is dead all the same.
+func shown(o pb.Outcome) pb.Outcome {
+	if o == pb.Outcome_OUTCOME_PURGED {
+		return pb.Outcome_OUTCOME_DEAD
+	}
+	return o
+}
+
 // lineOf shows a verdict. An answer that lies in the object store is read.
 func (a *API) lineOf(ctx context.Context, v *pb.Verdict, sequence uint64) (*line, error) {
 	l := &line{
-		Cursor: cursorOf(sequence), Item: v.GetItem(), Name: v.GetName(), State: jobs.OutcomeName(v.GetOutcome()),
+		Cursor: cursorOf(sequence), Item: v.GetItem(), Name: v.GetName(), State: jobs.OutcomeName(shown(v.GetOutcome())),
 		Error: errorOf(v.GetError()), Step: v.GetStep(), Timings: timingsOf(v.GetTimes()), TraceID: v.GetTraceId(), Attempts: v.GetAttempts(),
 	}
 	resp := v.GetResponse()

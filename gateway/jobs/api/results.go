@@ -77,7 +77,7 @@ func (a *API) resultsOf(c *gin.Context) (*results, error) {
 	}
 	for _, name := range c.QueryArray("outcome") {
 		outcome := jobs.OutcomeNamed(name)
-		if outcome == pb.Outcome_OUTCOME_UNSPECIFIED || outcome == pb.Outcome_OUTCOME_REQUEUED {
+		if outcome == pb.Outcome_OUTCOME_UNSPECIFIED || outcome == pb.Outcome_OUTCOME_REQUEUED || outcome != shown(outcome) {
 			return nil, failure.New(failure.Invalid, "outcome is %s, must be succeeded, failed, dead, cancelled or expired", failure.Quote(name))
 		}
 		r.only = append(r.only, outcome)
@@ -151,7 +151,7 @@ func (r *results) next(ctx context.Context, messages jetstream.MessagesContext) 
 	}
 	r.cursor, r.pending = meta.Sequence.Stream, meta.NumPending > 0
 	outcome := jobs.OutcomeNamed(stream.HeaderValue(msg.Headers(), stream.OutcomeHeader))
-	if outcome == pb.Outcome_OUTCOME_REQUEUED || len(r.only) > 0 && !slices.Contains(r.only, outcome) {
+	if outcome == pb.Outcome_OUTCOME_REQUEUED || len(r.only) > 0 && !slices.Contains(r.only, shown(outcome)) {
 		return nil
 	}
 	v := &pb.Verdict{}

@@ -97,6 +97,8 @@ func (e *entry) apply(event Event, now time.Time) bool {
 	case e.record == nil:
 		e.keep(event)
 		return false
+	case !open(e.record) && event.Outcome == pb.Outcome_OUTCOME_PURGED:
+		return false // nothing follows from it
 	case !open(e.record):
 		// What comes after the end follows from an item that was put back: the record
 		// that says so is on its way.
@@ -158,7 +160,7 @@ func tally(c *pb.Counts, outcome pb.Outcome) {
 	switch outcome {
 	case pb.Outcome_OUTCOME_SUCCEEDED:
 		c.Succeeded++
-	case pb.Outcome_OUTCOME_DEAD:
+	case pb.Outcome_OUTCOME_DEAD, pb.Outcome_OUTCOME_PURGED:
 		c.Dead++
 	case pb.Outcome_OUTCOME_CANCELLED:
 		c.Cancelled++
