@@ -46,7 +46,7 @@ func scenarios() []scenario {
 type run struct {
 	programs string
 
-	kills, items, succeeded, dead, tries, jobs int
+	kills, jobs, items, succeeded, dead, expired, tries int
 	notes                                      []string
 }
 
@@ -63,8 +63,9 @@ func (r *run) add(s *ledger.Stored, l *ledger.Ledger) {
 	r.items += s.Items()
 	r.succeeded += s.Count(pb.Outcome_OUTCOME_SUCCEEDED)
 	r.dead += s.Count(pb.Outcome_OUTCOME_DEAD)
-	if expired := s.Count(pb.Outcome_OUTCOME_EXPIRED); expired > 0 {
-		r.note("%d expired", expired)
+	r.expired += s.Count(pb.Outcome_OUTCOME_EXPIRED)
+	if r.expired > 0 {
+		r.note("%d expired", r.expired)
 	}
 	r.tries += s.Attempts()
 	if refused := l.Refused(); len(refused) > 0 {

@@ -29,7 +29,7 @@ func clock(t *testing.T, r *run) {
 	testkit.Eventually(t, within, "the gateway takes jobs", func() bool { return h.ledger.Takes(t.Context()) })
 	l := h.begin(t, spots.Slow)
 	for n, jump := range []time.Duration{time.Hour, -time.Hour} {
-		late := ledger.Pictures(3000+1000*n, jobItems)
+		late := ledger.Pictures(3000+1000*n, lateItems)
 		for i := range late {
 			late[i].MayExpire = true
 		}
@@ -42,7 +42,13 @@ func clock(t *testing.T, r *run) {
 	}
 	l.end()
 	h.close(t)
+	if r.expired == 0 {
+		t.Error("nothing was late for a clock that is an hour ahead")
+	}
 }
+
+// lateItems is more than is done in the moment before the clock jumps.
+const lateItems = 400
 
 // inProcess runs a gateway with a clock for deadlines, and gives its HTTP address.
 func inProcess(t *testing.T, s *stack.Stack, now func() time.Time) string {
