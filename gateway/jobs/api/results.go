@@ -29,6 +29,10 @@ const (
 	// glance is how long results may rest before it is asked again whether the job
 	// has ended.
 	glance = 2 * time.Second
+	// forgotten is after how long the server forgets a reader that has gone without a
+	// word, and dropWithin bounds that word.
+	forgotten  = 30 * time.Second
+	dropWithin = time.Second
 )
 
 // results writes what became of each item, one line each, as it happens.
@@ -37,11 +41,11 @@ func (a *API) results(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	messages, err := r.open()
+	messages, leave, err := r.open()
 	if err != nil {
 		return err
 	}
-	defer messages.Stop()
+	defer leave()
 	if r.stream, err = web.NewStream(c, "application/x-ndjson"); err != nil {
 		return err
 	}
@@ -87,21 +91,49 @@ func (a *API) resultsOf(c *gin.Context) (*results, error) {
 		return nil, err
 	}
 	r.job = s.Record.GetId()
-	return r, nil
+	return r, r.checkCursor()
 }
 
-// open begins to read the verdicts after the cursor.
-func (r *results) open() (jetstream.MessagesContext, error) {
+// checkCursor refuses a cursor beyond all verdicts: who has it would be told of an end
+// before the results.
+func (r *results) checkCursor() error {
+	verdicts, err := r.api.store.Connection().JetStream().Stream(r.ctx, stream.Verdicts)
+	if err != nil {
+		return stream.Failure(err)
+	}
+	if r.cursor > verdicts.CachedInfo().State.LastSeq {
+		return failure.New(failure.Invalid, "the cursor is none that results have given")
+	}
+	return nil
+}
+
+// open begins to read the verdicts after the cursor, until leave.
+func (r *results) open() (messages jetstream.MessagesContext, leave func(), err error) {
+	js := r.api.store.Connection().JetStream()
 	cfg := jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{stream.VerdictSubject(r.job, "*")}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: r.cursor + 1,
+		InactiveThreshold: forgotten,
 	}
-	consumer, err := r.api.store.Connection().JetStream().OrderedConsumer(r.ctx, stream.Verdicts, cfg)
+	consumer, err := js.OrderedConsumer(r.ctx, stream.Verdicts, cfg)
 	if err != nil {
-		return nil, failure.Wrap(err, failure.Unavailable, "the results can't be read now")
+		return nil, nil, failure.Wrap(err, failure.Unavailable, "the results can't be read now")
+	}
+	// Stop alone leaves the consumer in the server for as long as nobody asks for it.
+	drop := func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), dropWithin)
+		defer cancel()
+		_ = js.DeleteConsumer(ctx, stream.Verdicts, consumer.CachedInfo().Name) // else the server forgets it
 	}
 	r.pending = consumer.CachedInfo().NumPending > 0
-	messages, err := consumer.Messages(jetstream.PullMaxMessages(ahead))
-	return messages, stream.Failure(err)
+	messages, err = consumer.Messages(jetstream.PullMaxMessages(ahead))
+	if err != nil {
+		drop()
+		return nil, nil, stream.Failure(err)
+	}
+	return messages, func() {
+		messages.Stop()
+		drop()
+	}, nil
 }
 
 // run writes lines until the job has ended and all of its verdicts were written, or,
