@@ -44,7 +44,7 @@ func (h *house) withoutPredictor(t *testing.T) {
 	predictor := h.Workers["predictor"]
 	predictor.Kill()
 	testkit.Eventually(t, within, "the gateway knows that the predictor is away", func() bool {
-		resp, err := http.Get("http://" + h.gateway().HTTP + "/v2/models/" + spots.Model + "/ready") //nolint:noctx,forbidigo // to a test's own process
+		resp, err := http.Get("http://" + h.gateway().HTTP + "/v2/models/" + spots.Model + "/ready")
 		if err != nil {
 			return false
 		}
