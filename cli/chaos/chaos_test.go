@@ -47,7 +47,7 @@ type run struct {
 	programs string
 
 	kills, jobs, items, succeeded, dead, expired, tries int
-	notes                                      []string
+	notes                                               []string
 }
 
 // killed counts a fault that was done.

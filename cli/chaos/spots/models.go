@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -69,7 +70,7 @@ func Repository(tb testing.TB) string {
 	for name, parameters := range map[string][]string{
 		Model:    {"fixed_us", "3000"},
 		Slow:     {"fixed_us", "100000"},
-		Poisoned: {"poison", fmt.Sprint(PoisonByte()), "fail_with", "hang"},
+		Poisoned: {"poison", strconv.Itoa(int(PoisonByte())), "fail_with", "hang"},
 		Broken:   {"fail_every", "1"},
 		Hanging:  {"fail_every", "1", "fail_with", "hang"},
 	} {
