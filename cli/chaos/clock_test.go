@@ -12,6 +12,7 @@ import (
 	"triptych/cli/chaos/ledger"
 	"triptych/cli/chaos/spots"
 	"triptych/cli/chaos/stack"
+	"triptych/cli/e2e/process"
 	"triptych/gateway"
 	"triptych/shared/stage"
 	"triptych/shared/testkit"
@@ -57,7 +58,7 @@ func inProcess(t *testing.T, s *stack.Stack, now func() time.Time) string {
 	common.Repository = s.Repositories()
 	common.GRPCAddress, common.Admin.Address = "127.0.0.1:0", "127.0.0.1:0"
 	common.Stream.URL = s.Nodes[0].URL()
-	cfg.Front.Address = testkit.FreeAddress(t)
+	cfg.Front.Address = process.Address(t)
 	cfg.Upstreams.Addresses = s.Upstreams()
 	cfg.Jobs.Feed.Now = now
 	ctx, cancel := context.WithCancel(context.Background())

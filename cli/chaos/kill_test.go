@@ -12,6 +12,7 @@ import (
 	"triptych/cli/chaos/link"
 	"triptych/cli/chaos/spots"
 	"triptych/cli/chaos/stack"
+	"triptych/cli/e2e/process"
 	"triptych/shared/testkit"
 )
 
@@ -44,12 +45,7 @@ func (h *house) withoutPredictor(t *testing.T) {
 	predictor := h.Workers["predictor"]
 	predictor.Kill()
 	testkit.Eventually(t, within, "the gateway knows that the predictor is away", func() bool {
-		resp, err := http.Get("http://" + h.gateway().HTTP + "/v2/models/" + spots.Model + "/ready")
-		if err != nil {
-			return false
-		}
-		_ = resp.Body.Close()
-		return resp.StatusCode != http.StatusOK
+		return process.Status("http://"+h.gateway().HTTP+"/v2/models/"+spots.Model+"/ready") == http.StatusServiceUnavailable
 	})
 	if reply := h.ledger.Send(t.Context(), 0, ledger.Job{Model: spots.Model, Items: ledger.Pictures(9000, jobItems)}); reply.Status != http.StatusAccepted {
 		t.Errorf("a job that nobody can run now is answered %d: %s", reply.Status, reply.Body)

@@ -112,12 +112,12 @@ func TestKill(t *testing.T) {
 	addresses := map[string]string{}
 	stages := map[string]*process.Process{}
 	for _, name := range []string{"preprocess", "predictor", "postprocess"} {
-		addresses[name] = testkit.FreeAddress(t)
+		addresses[name] = process.Address(t)
 		stages[name] = process.NewService(t, programs, name, addresses[name], models...)
 		stages[name].Start()
 	}
-	front := testkit.FreeAddress(t)
-	gateway := process.NewService(t, programs, "gateway", testkit.FreeAddress(t), append(models, "--http-address", front,
+	front := process.Address(t)
+	gateway := process.NewService(t, programs, "gateway", process.Address(t), append(models, "--http-address", front,
 		"--upstreams", addresses["preprocess"]+","+addresses["predictor"]+","+addresses["postprocess"])...)
 	gateway.Start()
 	testkit.Eventually(t, 30*time.Second, "the gateway is ready", gateway.Ready)

@@ -61,7 +61,7 @@ func StartCluster(tb testing.TB) []*Server {
 	tb.Helper()
 	var ports, routes [nodes]string
 	for i := range nodes {
-		ports[i] = testkit.FreeAddress(tb)
+		ports[i] = process.Address(tb)
 		routes[i] = strconv.Quote("nats-route://" + ports[i])
 	}
 	servers := make([]*Server, nodes)
@@ -94,7 +94,7 @@ func prepare(tb testing.TB, name string, o Options, cluster string) *Server {
 	if o.SyncInterval == "" {
 		o.SyncInterval = "always"
 	}
-	s := &Server{tb: tb, Name: name, Address: testkit.FreeAddress(tb), monitor: testkit.FreeAddress(tb)}
+	s := &Server{tb: tb, Name: name, Address: process.Address(tb), monitor: testkit.FreeAddress(tb)}
 	text := fmt.Sprintf(`server_name: %s
 listen: %q
 http: %q
@@ -128,11 +128,5 @@ func (s *Server) Restart() {
 
 // Healthy tells whether the server says that it serves, JetStream included.
 func (s *Server) Healthy() bool {
-	client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Get("http://" + s.monitor + "/healthz") //nolint:noctx // bounded by the client
-	if err != nil {
-		return false
-	}
-	_ = resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
+	return process.Status("http://"+s.monitor+"/healthz") == http.StatusOK
 }

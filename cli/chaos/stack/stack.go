@@ -108,7 +108,7 @@ func (s *Stack) All() []*Service {
 
 func (s *Stack) prepare(name, upstreams string) *Service {
 	s.tb.Helper()
-	service := &Service{Name: name, GRPC: testkit.FreeAddress(s.tb)}
+	service := &Service{Name: name, GRPC: process.Address(s.tb)}
 	var urls []string
 	if len(s.Nodes) == 1 {
 		service.NATS = link.New(s.tb, s.Nodes[0].Address)
@@ -123,7 +123,7 @@ func (s *Stack) prepare(name, upstreams string) *Service {
 		args = append(args, "--model-repository", dir)
 	}
 	if upstreams != "" {
-		service.HTTP = testkit.FreeAddress(s.tb)
+		service.HTTP = process.Address(s.tb)
 		args = append(args, "--http-address", service.HTTP, "--upstreams", upstreams)
 	}
 	args = append(append(args, s.options.Flags...), s.options.FlagsOf[name]...)

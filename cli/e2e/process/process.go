@@ -83,7 +83,7 @@ func New(tb testing.TB, path string, args ...string) *Process {
 // port of its own.
 func NewService(tb testing.TB, programs, name, grpc string, args ...string) *Process {
 	tb.Helper()
-	admin := testkit.FreeAddress(tb)
+	admin := Address(tb)
 	p := New(tb, filepath.Join(programs, name), append([]string{"--grpc-address", grpc, "--admin-address", admin}, args...)...)
 	p.Admin = admin
 	return p
@@ -207,19 +207,21 @@ func (p *Process) Pid() int {
 // Logs are what the process has written so far, in all its lives.
 func (p *Process) Logs() string { return p.logs.String() }
 
-// Ready tells whether the process says that it is ready, and Live that it lives.
-func (p *Process) Ready() bool { return p.probe("/readyz") == http.StatusOK }
+// Ready tells whether the process says that it is ready.
+func (p *Process) Ready() bool { return Status("http://"+p.Admin+"/readyz") == http.StatusOK }
 
 // Live tells what a liveness probe would learn: false for a process that answers
 // that it hangs.
-func (p *Process) Live() bool { return p.probe("/livez") != http.StatusServiceUnavailable }
+func (p *Process) Live() bool {
+	return Status("http://"+p.Admin+"/livez") != http.StatusServiceUnavailable
+}
 
 const probeTimeout = 2 * time.Second
 
-// probe is the status of a probe, 0 when nobody answers.
-func (p *Process) probe(path string) int {
+// Status is the status of an answer to a GET, 0 when nobody answers in time.
+func Status(url string) int {
 	client := http.Client{Timeout: probeTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Get("http://" + p.Admin + path) //nolint:noctx // bounded by the client
+	resp, err := client.Get(url) //nolint:noctx // bounded by the client
 	if err != nil {
 		return 0
 	}
