@@ -11,6 +11,7 @@ import (
 	"triptych/proto/inference"
 	pb "triptych/proto/jobs"
 	"triptych/shared/oip"
+	"triptych/shared/stream"
 )
 
 // answered makes a verdict that of a classifier.
@@ -74,5 +75,37 @@ func TestResults(t *testing.T) {
 	}
 	if got = lines(t, s.Get("/v1/jobs/"+id+"/results?outcome=failed")); len(got) != 2 || got[0].State != "failed" || got[1].End != "done" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Nobody who has read results leaves anything in the server.
+func TestResultsLeaveNothing(t *testing.T) {
+	s := jobstest.Start(t)
+	id := s.Create("a")
+	s.Decide(id, 0, pb.Outcome_OUTCOME_SUCCEEDED, answered)
+	s.Finish(id, &pb.Counts{Succeeded: 1})
+	verdicts, err := s.Store.Connection().JetStream().Stream(t.Context(), stream.Verdicts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := verdicts.CachedInfo().State.Consumers // the board's
+	for range 20 {
+		if got := lines(t, s.Get("/v1/jobs/"+id+"/results")); len(got) != 2 {
+			t.Fatalf("%+v", got)
+		}
+	}
+	info, err := verdicts.Info(t.Context())
+	if err != nil || info.State.Consumers > before {
+		t.Errorf("%d consumers for %d: %v", info.State.Consumers, before, err)
+	}
+}
+
+func TestCursors(t *testing.T) {
+	s := jobstest.Start(t)
+	id := s.Create("a")
+	for cursor, want := range map[string]int{"0": 200, "": 200, "1": 400, "99999999999": 400, "18446744073709551615": 400, "-1": 400, "x": 400} {
+		if a := s.Get("/v1/jobs/" + id + "/results?follow=false&cursor=" + cursor); a.Status != want {
+			t.Errorf("cursor %q: %d %s", cursor, a.Status, a.Body)
+		}
 	}
 }

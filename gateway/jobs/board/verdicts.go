@@ -23,6 +23,8 @@ const (
 	// must say that it is there.
 	pull = 10 * time.Second
 	beat = 2 * time.Second
+	// forgotten is after how long the server forgets a reader that has gone.
+	forgotten = 30 * time.Second
 )
 
 // reader reads the verdict stream.
@@ -37,7 +39,7 @@ type reader struct {
 func (r *reader) run(ctx context.Context) error {
 	defer close(r.events)
 	cfg := jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{stream.VerdictSubject("*", "*")}, HeadersOnly: true, MaxResetAttempts: 1,
+		FilterSubjects: []string{stream.VerdictSubject("*", "*")}, HeadersOnly: true, MaxResetAttempts: 1, InactiveThreshold: forgotten,
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: r.from,
 	}
 	consumer, err := r.board.store.Connection().JetStream().OrderedConsumer(ctx, stream.Verdicts, cfg)

@@ -4,9 +4,11 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +46,39 @@ func noise(size int) string {
 	data := make([]byte, size)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(data)
 	return string(data)
+}
+
+// sparse is a TAR of a file that has nothing but a hole, in the form that PAX has for
+// it: what the map says stands before the file's bytes.
+func sparse() []byte {
+	record := func(key, value string) string {
+		text := " " + key + "=" + value + "\n"
+		size := len(text) + 2
+		return strconv.Itoa(size) + text
+	}
+	extended := record("GNU.sparse.major", "1") + record("GNU.sparse.minor", "0") + record("GNU.sparse.name", "a.jpg") + record("GNU.sparse.realsize", "4000000")
+	holes := make([]byte, 512)
+	copy(holes, "1\n4000000\n0\n")
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, data := range [][]byte{[]byte(extended), holes} {
+		_ = w.WriteHeader(&tar.Header{Name: "a.jpg", Typeflag: tar.TypeReg, Size: int64(len(data)), Format: tar.FormatUSTAR})
+		_, _ = w.Write(data)
+	}
+	_ = w.Close()
+	return typed(b.Bytes(), tar.TypeXHeader)
+}
+
+// typed is a TAR whose first entry is of another kind: the writer makes no such ones.
+func typed(archive []byte, kind byte) []byte {
+	archive[156] = kind
+	sum := 0
+	copy(archive[148:156], "        ")
+	for _, c := range archive[:512] {
+		sum += int(c)
+	}
+	copy(archive[148:156], fmt.Sprintf("%06o\x00 ", sum))
+	return archive
 }
 
 // link is a TAR archive with a symbolic link.
@@ -126,6 +161,7 @@ var refusals = map[string]struct {
 	"a name that is not UTF-8":            {"", zipType, jobstest.ZIP("a\xff.jpg", "x"), 400, "UTF-8"},
 	"a name that is long":                 {"", zipType, jobstest.ZIP(strings.Repeat("n", 1025), "x"), 400, "1025 bytes"},
 	"a link":                              {"", tarType, link(), 400, "link"},
+	"a file with holes":                   {"", tarType, sparse(), 400, "sparse"},
 	"an encrypted ZIP":                    {"", zipType, locked(), 400, "encrypted"},
 	"a ZIP that is none":                  {"", zipType, []byte("no archive at all"), 400, "ZIP archive is not well formed"},
 	"a ZIP that is cut":                   {"", zipType, jobstest.ZIP("a.jpg", noise(1000))[:900], 400, "ZIP archive is not well formed"},

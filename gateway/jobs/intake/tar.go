@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"compress/gzip"
 	"io"
+	"strings"
 
 	"triptych/shared/failure"
 )
@@ -25,6 +26,9 @@ func readTAR(d *draft, body io.Reader) error {
 		if err := checkName(header.Name); err != nil {
 			return err
 		}
+		if sparse(header) {
+			return failure.New(failure.Invalid, "%s in the archive is a sparse file, only whole ones are taken", failure.Quote(header.Name))
+		}
 		switch header.Typeflag {
 		case tar.TypeDir, tar.TypeXGlobalHeader:
 		case tar.TypeReg:
@@ -35,6 +39,17 @@ func readTAR(d *draft, body io.Reader) error {
 			return failure.New(failure.Invalid, "%s in the archive is a link or a device, only files are taken", failure.Quote(header.Name))
 		}
 	}
+}
+
+// sparse tells whether a file has holes that are not in the archive: a few bytes of it
+// can stand for any number.
+func sparse(header *tar.Header) bool {
+	for key := range header.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return header.Typeflag == tar.TypeGNUSparse
 }
 
 // readGzip takes the files of a TAR archive that is packed with gzip.
