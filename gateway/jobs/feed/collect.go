@@ -103,7 +103,7 @@ func (t *term) erase(ctx context.Context, id string, before int64) error {
 		{stream.Inputs, stream.InputSubject(id, "*")},
 		{stream.Notes, stream.NoteSubjects(id, "*")},
 	} {
-		if err := t.purge(ctx, at[0], at[1]); err != nil {
+		if err := t.store.Purge(ctx, at[0], at[1]); err != nil {
 			return err
 		}
 	}
@@ -126,25 +126,17 @@ func (t *term) eraseTasks(ctx context.Context, record *pb.Job) error {
 		return nil //nolint:nilerr // It never had any.
 	}
 	for step, s := range plan.Steps() {
-		err := t.purge(ctx, stream.StepStream(s.Model), stream.StepSubjects(s.Model, record.GetId(), uint32(step)))
-		if err != nil && failure.KindOf(err) != failure.NotFound {
+		err := t.store.Purge(ctx, stream.StepStream(s.Model), stream.StepSubjects(s.Model, record.GetId(), uint32(step)))
+		if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *term) purge(ctx context.Context, of, subject string) error {
-	s, err := t.store.Connection().JetStream().Stream(ctx, of)
-	if err != nil {
-		return stream.Failure(err)
-	}
-	return stream.Failure(s.Purge(ctx, jetstream.WithPurgeSubject(subject)))
-}
-
 // strayPages deletes pages whose job was never accepted, or has ended.
 func (t *term) strayPages(ctx context.Context) error {
-	subjects, err := t.subjects(ctx, stream.Inputs, stream.InputSubject("*", "*"))
+	subjects, err := t.store.Subjects(ctx, stream.Inputs, stream.InputSubject("*", "*"))
 	if err != nil {
 		return err
 	}
@@ -160,7 +152,7 @@ func (t *term) strayPages(ctx context.Context) error {
 		}
 	}
 	for _, id := range t.strays(ctx, "page", ids) {
-		if err := t.purge(ctx, stream.Inputs, stream.InputSubject(id, "*")); err != nil {
+		if err := t.store.Purge(ctx, stream.Inputs, stream.InputSubject(id, "*")); err != nil {
 			return err
 		}
 		t.metrics.collected.WithLabelValues("pages").Inc()
