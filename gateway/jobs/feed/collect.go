@@ -43,6 +43,9 @@ func (t *term) collectOnce(ctx context.Context, all bool) error {
 	if err != nil {
 		return err
 	}
+	if err := t.strayVerdicts(ctx); err != nil {
+		return err
+	}
 	if err := t.strayPages(ctx); err != nil {
 		return err
 	}
@@ -114,8 +117,22 @@ func (t *term) erase(ctx context.Context, id string, before int64) error {
 	if failure.KindOf(err) == failure.Conflict {
 		return nil
 	}
-	t.metrics.collected.WithLabelValues("job").Inc()
+	if err == nil {
+		t.erased(id)
+		t.metrics.collected.WithLabelValues("job").Inc()
+	}
 	return err
+}
+
+// erased makes what workers still write of a job, whose tasks they had in hand, be
+// deleted later.
+func (t *term) erased(id string) {
+	for _, in := range []string{stream.Verdicts, stream.Dead} {
+		if t.orphans[in] == nil {
+			t.orphans[in] = map[string]time.Time{}
+		}
+		t.orphans[in][id] = time.Now()
+	}
 }
 
 // eraseTasks deletes what still waits to be run, such as after a cancellation while
@@ -211,7 +228,11 @@ func (t *term) strays(ctx context.Context, what string, ids map[string]bool) []s
 			continue
 		}
 		// Whoever is still about to create the job must not.
-		if void, err := t.store.Void(ctx, id); err == nil && void {
+		void, err := t.store.Void(ctx, id)
+		switch {
+		case err != nil:
+			seen[id] = first
+		case void:
 			strays = append(strays, id)
 		}
 	}
