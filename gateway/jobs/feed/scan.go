@@ -35,11 +35,10 @@ func (t *term) strayIn(ctx context.Context, in string, subject func(job, item st
 	}
 	last, err := t.scan(ctx, in, subject("*", "*"), t.scanned[in]+1, func(event board.Event) error {
 		s, err := t.board.Job(event.Job)
-		if err != nil {
+		switch {
+		case err != nil:
 			ids[event.Job] = true // strays asks again
-			return nil
-		}
-		if event.Outcome == pb.Outcome_OUTCOME_REQUEUED && !board.Open(s.Record) && event.Sequence > s.Record.GetVerdictsAfter() {
+		case event.Outcome == pb.Outcome_OUTCOME_REQUEUED && !board.Open(s.Record) && event.Sequence > s.Record.GetVerdictsAfter():
 			return t.putBack(ctx, event)
 		}
 		return nil
