@@ -379,7 +379,7 @@ func (f *fakeJobs) cancel(w http.ResponseWriter, r *http.Request) {
 func (j *fakeJob) line(i int) map[string]any {
 	doc := map[string]any{
 		"cursor": strconv.Itoa(i + 1), "item": i, "name": j.items[i], "state": j.outcomes[i],
-		"timings_ms": map[string]float64{"waited": 2, "queue": 4.34, "compute": 6, "step m": 10.34}, "trace_id": "t", "attempts": 1,
+		"timings_ms": map[string]float64{"waited": 2, "queue": 4.34, "compute": 6, "total": 12.34, "step m": 10.34}, "trace_id": "t", "attempts": 1,
 	}
 	switch j.outcomes[i] {
 	case "succeeded":

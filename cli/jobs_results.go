@@ -162,12 +162,12 @@ func (t *resultTable) rows(r client.Result) {
 	}
 }
 
-// took is how long an item was under way, from its first step's queue on.
+// took is how long an item waited and was worked on, in all of its steps.
 func took(r client.Result) string {
 	if len(r.Timings) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.1f", r.Timings["waited"]+r.Timings["queue"]+r.Timings["compute"])
+	return fmt.Sprintf("%.1f", r.Timings["total"])
 }
 
 // outputText is what a model answered that does not classify.

@@ -82,7 +82,7 @@ func (s *Store) follow(ctx context.Context, t *Task, next int, pool pipeline.Poo
 func (s *Store) forget(ctx context.Context, joined *Task, after []int) error {
 	var failed error
 	for _, from := range after {
-		failed = errors.Join(failed, s.purge(ctx, stream.Notes, stream.JoinSubject(joined.GetJob(), joined.GetItem(), joined.GetAttempt(), joined.GetStep(), uint32(from))))
+		failed = errors.Join(failed, s.Purge(ctx, stream.Notes, stream.JoinSubject(joined.GetJob(), joined.GetItem(), joined.GetAttempt(), joined.GetStep(), uint32(from))))
 	}
 	return errors.Join(failed, s.Done(ctx, joined))
 }

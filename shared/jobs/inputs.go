@@ -47,7 +47,7 @@ func (s *Store) Page(ctx context.Context, job string, page uint32) (*pb.Page, er
 
 // DropPages deletes all pages of a job.
 func (s *Store) DropPages(ctx context.Context, job string) error {
-	return s.purge(ctx, stream.Inputs, stream.InputSubject(job, "*"))
+	return s.Purge(ctx, stream.Inputs, stream.InputSubject(job, "*"))
 }
 
 // InputBlob is the object's key of an image that is too large for a page.
@@ -57,5 +57,5 @@ func InputBlob(job string, item uint32) string {
 
 // DropPage deletes a page of a job: its items are done.
 func (s *Store) DropPage(ctx context.Context, job string, page uint32) error {
-	return s.purge(ctx, stream.Inputs, stream.InputSubject(job, strconv.FormatUint(uint64(page), 10)))
+	return s.Purge(ctx, stream.Inputs, stream.InputSubject(job, strconv.FormatUint(uint64(page), 10)))
 }

@@ -289,6 +289,41 @@ func TestNoStream(t *testing.T) {
 	}
 }
 
+// Nor does the lack of the bucket, or of the inputs, mean that there is nothing of a job.
+func TestNoBucket(t *testing.T) {
+	store := natstest.Store(t, natstest.Server(t))
+	js := store.Connection().JetStream()
+	if err := errors.Join(js.DeleteKeyValue(t.Context(), stream.Records), js.DeleteStream(t.Context(), stream.Inputs)); err != nil {
+		t.Fatal(err)
+	}
+	job := func() error { _, err := store.Job(t.Context(), "j"); return err }
+	inputs := func() error {
+		_, err := store.Subjects(t.Context(), stream.Inputs, stream.InputSubject("j", "*"))
+		return err
+	}
+	for range 2 {
+		if err := job(); failure.KindOf(err) != failure.Unavailable {
+			t.Errorf("the record: got %v", err)
+		}
+		if err := inputs(); failure.KindOf(err) != failure.Unavailable {
+			t.Errorf("the inputs: got %v", err)
+		}
+		if err := store.Connection().Ensure(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := job(); failure.KindOf(err) != failure.NotFound {
+			t.Errorf("the record: got %v", err)
+		}
+		if err := inputs(); err != nil {
+			t.Errorf("the inputs: got %v", err)
+		}
+		// Again, now that both are known.
+		if err := errors.Join(js.DeleteKeyValue(t.Context(), stream.Records), js.DeleteStream(t.Context(), stream.Inputs)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Records change by compare-and-set: nobody's change is lost.
 func TestRecords(t *testing.T) {
 	store := natstest.Store(t, natstest.Server(t))

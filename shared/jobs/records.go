@@ -12,10 +12,18 @@ import (
 	"triptych/shared/stream"
 )
 
-// Records is the bucket of job records, idempotency keys and the lease.
+// Records is the bucket of job records, idempotency keys and the lease. That it is not
+// there is not to be taken for a record that is not there: it is Unavailable.
 func (s *Store) Records(ctx context.Context) (jetstream.KeyValue, error) {
+	if known := s.records.Load(); known != nil {
+		return *known, nil
+	}
 	kv, err := s.conn.JetStream().KeyValue(ctx, stream.Records)
-	return kv, stream.Failure(err)
+	if err != nil {
+		return nil, failure.Wrap(err, failure.Unavailable, "the job store has no bucket %s", stream.Records)
+	}
+	s.records.Store(&kv)
+	return kv, nil
 }
 
 // Create stores the record of a job that is complete: from then on it is accepted.

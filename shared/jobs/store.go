@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -22,6 +23,8 @@ type Store struct {
 	conn    *stream.Connection
 	plans   *plans
 	streams sync.Map // of jetstream.Stream, by name: to look one up costs a request
+	// records is the bucket. It goes by the name, so that it is good for one made anew.
+	records atomic.Pointer[jetstream.KeyValue]
 }
 
 // New makes a store over a connection.
@@ -85,7 +88,7 @@ func (s *Store) last(ctx context.Context, in, subject string, body proto.Message
 	return msg, nil
 }
 
-// away is the failure of a read for which no message was found nor missed.
+// away is the failure of what no stream answered: nothing was found nor missed.
 func away(err error) error {
 	err = stream.Failure(err)
 	if failure.KindOf(err) == failure.NotFound {
@@ -94,13 +97,32 @@ func away(err error) error {
 	return err
 }
 
-// purge deletes all messages of a stream that a subject matches.
-func (s *Store) purge(ctx context.Context, in, subject string) error {
+// Purge deletes all messages of a stream that a subject matches.
+func (s *Store) Purge(ctx context.Context, in, subject string) error {
 	from, err := s.stream(ctx, in)
 	if err != nil {
 		return err
 	}
-	return stream.Failure(from.Purge(ctx, jetstream.WithPurgeSubject(subject)))
+	if err := from.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
+		s.streams.Delete(in) // it may have been made anew
+		return away(err)
+	}
+	return nil
+}
+
+// Subjects are the subjects of a stream that have messages and match. That there is no
+// such stream is Unavailable, for it is not known then what there is.
+func (s *Store) Subjects(ctx context.Context, in, filter string) (map[string]uint64, error) {
+	from, err := s.stream(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	info, err := from.Info(ctx, jetstream.WithSubjectFilter(filter))
+	if err != nil {
+		s.streams.Delete(in) // it may have been made anew
+		return nil, away(err)
+	}
+	return info.State.Subjects, nil
 }
 
 // delete deletes one message. One that is gone already is no failure.

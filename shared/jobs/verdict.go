@@ -116,6 +116,18 @@ func (s *Store) Verdict(ctx context.Context, job string, item uint32) (*pb.Verdi
 	return v, msg.Sequence, nil
 }
 
+// LastVerdict is the sequence of the last verdict of a job; 0 when it has none.
+func (s *Store) LastVerdict(ctx context.Context, job string) (uint64, error) {
+	msg, err := s.last(ctx, stream.Verdicts, stream.VerdictSubject(job, "*"), &pb.Verdict{})
+	if failure.KindOf(err) == failure.NotFound {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return msg.Sequence, nil
+}
+
 // Decided tells whether an item needs no run any longer whose verdict would replace
 // the message of sequence fence: it has a verdict, or was put back since.
 func (s *Store) Decided(ctx context.Context, job string, item uint32, fence uint64) (*pb.Verdict, error) {

@@ -5,11 +5,13 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"strconv"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"triptych/gateway/classes"
 	"triptych/gateway/rest"
+	"triptych/gateway/web"
 	"triptych/proto/inference"
 	pb "triptych/proto/jobs"
 	"triptych/shared/failure"
@@ -109,16 +111,22 @@ func tensor(out *inference.ModelInferResponse_InferOutputTensor, data []byte) js
 }
 
 // timingsOf is where an item's time went: waiting between its steps, in the queues of
-// models, and computing; and what each model took.
+// models, and computing; their total; and what each model took. Of steps that ran side
+// by side both count.
 func timingsOf(times []*pb.StepTime) map[string]float64 {
 	if len(times) == 0 {
 		return nil
 	}
-	timings := map[string]float64{"waited": 0, "queue": 0, "compute": 0}
+	sums := map[string]int64{"waited": 0, "queue": 0, "compute": 0}
 	for _, t := range times {
-		for name, us := range map[string]int64{"waited": t.GetWaitedUs(), "queue": t.GetQueueUs(), "compute": t.GetComputeUs(), "step " + t.GetModel(): t.GetQueueUs() + t.GetComputeUs()} {
-			timings[name] += float64(us) / 1000
+		waited, queue, compute := t.GetWaitedUs(), t.GetQueueUs(), t.GetComputeUs()
+		for name, us := range map[string]int64{"waited": waited, "queue": queue, "compute": compute, "total": waited + queue + compute, "step " + t.GetModel(): queue + compute} {
+			sums[name] += us
 		}
+	}
+	timings := make(map[string]float64, len(sums))
+	for name, us := range sums {
+		timings[name] = web.Milliseconds(time.Duration(us) * time.Microsecond)
 	}
 	return timings
 }

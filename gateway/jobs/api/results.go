@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"google.golang.org/protobuf/proto"
 
@@ -216,7 +215,7 @@ func (r *results) over(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	last, err := r.api.lastVerdict(ctx, r.job)
+	last, err := r.api.store.LastVerdict(ctx, r.job)
 	if err != nil {
 		return false, err
 	}
@@ -245,20 +244,4 @@ func (r *results) wait(ctx context.Context, changed <-chan struct{}) error {
 		return failure.OfContext(ctx)
 	}
 	return nil
-}
-
-// lastVerdict is the sequence of the last verdict of a job; 0 when it has none.
-func (a *API) lastVerdict(ctx context.Context, job string) (uint64, error) {
-	verdicts, err := a.store.Connection().JetStream().Stream(ctx, stream.Verdicts)
-	if err != nil {
-		return 0, stream.Failure(err)
-	}
-	msg, err := verdicts.GetLastMsgForSubject(ctx, stream.VerdictSubject(job, "*"))
-	if errors.Is(err, jetstream.ErrMsgNotFound) || errors.Is(err, nats.ErrMsgNotFound) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, stream.Failure(err)
-	}
-	return msg.Sequence, nil
 }

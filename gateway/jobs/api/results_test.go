@@ -20,7 +20,7 @@ func answered(v *pb.Verdict) {
 	oip.AddOutput(v.Response, oip.Tensor{Name: "LABEL", Datatype: "BYTES", Shape: []int64{1, 1}, Data: oip.JoinStrings("cat")})
 	oip.AddOutput(v.Response, oip.Tensor{Name: "SCORE", Datatype: "FP32", Shape: []int64{1, 1}, Data: []byte{0, 0, 0, 63}})
 	oip.AddOutput(v.Response, oip.Tensor{Name: "CLASS", Datatype: "INT32", Shape: []int64{1, 1}, Data: []byte{7, 0, 0, 0}})
-	v.Times = []*pb.StepTime{{Model: "net", WaitedUs: 1000, QueueUs: 2000, ComputeUs: 3000}}
+	v.Times = []*pb.StepTime{{Model: "net", WaitedUs: 1001, QueueUs: 2000, ComputeUs: 3000}}
 }
 
 type line struct {
@@ -57,7 +57,7 @@ func TestResults(t *testing.T) {
 	id := s.Create("a", "b", "c")
 	s.Decide(id, 1, pb.Outcome_OUTCOME_SUCCEEDED, answered)
 	got := lines(t, s.Get("/v1/jobs/"+id+"/results?follow=false"))
-	if len(got) != 1 || got[0].Item != 1 || got[0].State != "succeeded" || got[0].Predictions[0]["label"] != "cat" || got[0].Timings["waited"] != 1 || got[0].End != "" {
+	if len(got) != 1 || got[0].Item != 1 || got[0].State != "succeeded" || got[0].Predictions[0]["label"] != "cat" || got[0].Timings["waited"] != 1.001 || got[0].Timings["total"] != 6.001 || got[0].End != "" {
 		t.Errorf("%+v", got)
 	}
 	s.Decide(id, 0, pb.Outcome_OUTCOME_FAILED, func(v *pb.Verdict) {

@@ -43,6 +43,9 @@ func (t *term) collectOnce(ctx context.Context, all bool) error {
 	if err != nil {
 		return err
 	}
+	if err := t.strayVerdicts(ctx); err != nil {
+		return err
+	}
 	if err := t.strayPages(ctx); err != nil {
 		return err
 	}
@@ -103,7 +106,7 @@ func (t *term) erase(ctx context.Context, id string, before int64) error {
 		{stream.Inputs, stream.InputSubject(id, "*")},
 		{stream.Notes, stream.NoteSubjects(id, "*")},
 	} {
-		if err := t.purge(ctx, at[0], at[1]); err != nil {
+		if err := t.store.Purge(ctx, at[0], at[1]); err != nil {
 			return err
 		}
 	}
@@ -114,8 +117,22 @@ func (t *term) erase(ctx context.Context, id string, before int64) error {
 	if failure.KindOf(err) == failure.Conflict {
 		return nil
 	}
-	t.metrics.collected.WithLabelValues("job").Inc()
+	if err == nil {
+		t.erased(id)
+		t.metrics.collected.WithLabelValues("job").Inc()
+	}
 	return err
+}
+
+// erased makes what workers still write of a job, whose tasks they had in hand, be
+// deleted later.
+func (t *term) erased(id string) {
+	for _, in := range []string{stream.Verdicts, stream.Dead} {
+		if t.orphans[in] == nil {
+			t.orphans[in] = map[string]time.Time{}
+		}
+		t.orphans[in][id] = time.Now()
+	}
 }
 
 // eraseTasks deletes what still waits to be run, such as after a cancellation while
@@ -126,25 +143,17 @@ func (t *term) eraseTasks(ctx context.Context, record *pb.Job) error {
 		return nil //nolint:nilerr // It never had any.
 	}
 	for step, s := range plan.Steps() {
-		err := t.purge(ctx, stream.StepStream(s.Model), stream.StepSubjects(s.Model, record.GetId(), uint32(step)))
-		if err != nil && failure.KindOf(err) != failure.NotFound {
+		err := t.store.Purge(ctx, stream.StepStream(s.Model), stream.StepSubjects(s.Model, record.GetId(), uint32(step)))
+		if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *term) purge(ctx context.Context, of, subject string) error {
-	s, err := t.store.Connection().JetStream().Stream(ctx, of)
-	if err != nil {
-		return stream.Failure(err)
-	}
-	return stream.Failure(s.Purge(ctx, jetstream.WithPurgeSubject(subject)))
-}
-
 // strayPages deletes pages whose job was never accepted, or has ended.
 func (t *term) strayPages(ctx context.Context) error {
-	subjects, err := t.subjects(ctx, stream.Inputs, stream.InputSubject("*", "*"))
+	subjects, err := t.store.Subjects(ctx, stream.Inputs, stream.InputSubject("*", "*"))
 	if err != nil {
 		return err
 	}
@@ -160,7 +169,7 @@ func (t *term) strayPages(ctx context.Context) error {
 		}
 	}
 	for _, id := range t.strays(ctx, "page", ids) {
-		if err := t.purge(ctx, stream.Inputs, stream.InputSubject(id, "*")); err != nil {
+		if err := t.store.Purge(ctx, stream.Inputs, stream.InputSubject(id, "*")); err != nil {
 			return err
 		}
 		t.metrics.collected.WithLabelValues("pages").Inc()
@@ -219,7 +228,11 @@ func (t *term) strays(ctx context.Context, what string, ids map[string]bool) []s
 			continue
 		}
 		// Whoever is still about to create the job must not.
-		if void, err := t.store.Void(ctx, id); err == nil && void {
+		void, err := t.store.Void(ctx, id)
+		switch {
+		case err != nil:
+			seen[id] = first
+		case void:
 			strays = append(strays, id)
 		}
 	}

@@ -241,15 +241,23 @@ func stateName(s pb.State) string {
 // two have crossed.
 func (t *term) reopening(id string) {
 	t.spawn(func(ctx context.Context) {
-		_, err := t.store.Update(ctx, id, func(job *pb.Job) error {
-			if board.Open(job) {
-				return failure.New(failure.Conflict, "the job is open")
-			}
-			job.State, job.Reopened, job.EndedMs = pb.State_STATE_ACCEPTED, true, 0
-			return nil
-		})
-		if err != nil && failure.KindOf(err) != failure.Conflict && failure.KindOf(err) != failure.NotFound {
+		if err := t.reopen(ctx, id); err != nil {
 			t.tel.Logger.Warn("a job can't be opened again", "job", id, "error", err)
 		}
 	})
+}
+
+// reopen opens a job that has ended. One that is open, or gone, is left alone.
+func (t *term) reopen(ctx context.Context, id string) error {
+	_, err := t.store.Update(ctx, id, func(job *pb.Job) error {
+		if board.Open(job) {
+			return failure.New(failure.Conflict, "the job is open")
+		}
+		job.State, job.Reopened, job.EndedMs = pb.State_STATE_ACCEPTED, true, 0
+		return nil
+	})
+	if failure.KindOf(err) == failure.Conflict || failure.KindOf(err) == failure.NotFound {
+		return nil
+	}
+	return err
 }

@@ -8,7 +8,6 @@ package feed
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,7 +25,6 @@ type Feeder struct {
 	board   *board.Board
 	tel     *telemetry.Telemetry
 	metrics *metrics
-	leading atomic.Bool
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
@@ -60,9 +58,6 @@ func (f *Feeder) Run(ctx context.Context) {
 	l.run(ctx, f.lead)
 }
 
-// Leading tells whether this gateway feeds now.
-func (f *Feeder) Leading() bool { return f.leading.Load() }
-
 const (
 	// settle is the pause between two looks at whether the board has caught up.
 	settle = 20 * time.Millisecond
@@ -79,11 +74,7 @@ func (f *Feeder) lead(ctx context.Context, epoch uint32) {
 			return
 		}
 	}
-	f.leading.Store(true)
 	f.metrics.leader.Set(1)
-	defer func() {
-		f.leading.Store(false)
-		f.metrics.leader.Set(0)
-	}()
+	defer f.metrics.leader.Set(0)
 	newTerm(ctx, f, epoch).run()
 }

@@ -236,6 +236,28 @@ func TestRequeueCrossesEnd(t *testing.T) {
 	}
 }
 
+// An item that was put back while its job ended is run even if all gateways were gone
+// before one of them saw both.
+func TestRequeueCrossesEndUnseen(t *testing.T) {
+	store := newSystem(t).store()
+	p := &poison{}
+	serve(t, store, &models{before: p.before})
+	first := newGateway(t, store, quick(), telemetry.Discard())
+	accept(t, store, "j", 10)
+	counts(t, ended(t, store, "j"), &pb.Counts{Succeeded: 9, Dead: 1})
+	first.end()
+	p.cured.Store(true)
+	if err := store.Requeue(t.Context(), "j", 7); err != nil {
+		t.Fatal(err)
+	}
+	newGateway(t, store, quick(), telemetry.Discard())
+	testkit.Eventually(t, soon, "the item has run and the job has ended", func() bool {
+		j, err := store.Job(t.Context(), "j")
+		return err == nil && !board.Open(j) && j.GetCounts().GetSucceeded() == 10
+	})
+	counts(t, ended(t, store, "j"), &pb.Counts{Succeeded: 10})
+}
+
 // follower is a board, and what makes its gateway feed.
 func follower(t *testing.T, store *jobs.Store) (b *board.Board, lead func()) {
 	t.Helper()

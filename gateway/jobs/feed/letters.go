@@ -78,7 +78,7 @@ func (t *term) repair(ctx context.Context, id string, died []uint32) error {
 
 // letters are the items of a job that have a dead letter.
 func (t *term) letters(ctx context.Context, id string) (map[uint32]bool, error) {
-	subjects, err := t.subjects(ctx, stream.Dead, stream.DeadSubject(id, "*"))
+	subjects, err := t.store.Subjects(ctx, stream.Dead, stream.DeadSubject(id, "*"))
 	if err != nil {
 		return nil, err
 	}

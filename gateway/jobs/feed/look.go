@@ -2,8 +2,11 @@ package feed
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	pb "triptych/proto/jobs"
 	"triptych/shared/failure"
@@ -88,7 +91,10 @@ func (t *term) alive(ctx context.Context, plan *pipeline.Plan, id string) (map[u
 	alive := map[uint32]bool{}
 	for _, step := range inOrder(plan) {
 		model := plan.Steps()[step].Model
-		subjects, err := t.subjects(ctx, stream.StepStream(model), stream.StepSubjects(model, id, uint32(step)))
+		subjects, err := t.store.Subjects(ctx, stream.StepStream(model), stream.StepSubjects(model, id, uint32(step)))
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			continue // nothing was ever put into it, or it was lost with its memory
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -24,7 +24,7 @@ func newMetrics(tel *telemetry.Telemetry) *metrics {
 		lost:      prometheus.NewCounter(prometheus.CounterOpts{Name: "triptych_jobs_items_lost_total", Help: "Items of jobs whose work was lost on its way, so that they were started again."}),
 		ended:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "triptych_jobs_ended_total", Help: "Jobs that ended, by how."}, []string{"state"}),
 		callbacks: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "triptych_jobs_callbacks_total", Help: "Calls of callbacks of jobs, by result: delivered, failed or given_up."}, []string{"result"}),
-		collected: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "triptych_jobs_collected_total", Help: "What was deleted because nobody needs it any longer: jobs past their retention, pages and blobs of no job, and what remained of pages of jobs that have ended."}, []string{"what"}),
+		collected: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "triptych_jobs_collected_total", Help: "What was deleted because nobody needs it any longer: jobs past their retention, verdicts, pages and blobs of no job, and what remained of pages of jobs that have ended."}, []string{"what"}),
 	}
 	for _, c := range []prometheus.Collector{m.leader, m.flying, m.started, m.lost, m.ended, m.callbacks, m.collected} {
 		if err := tel.Registry.Register(c); err != nil {

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	pb "triptych/proto/jobs"
 	"triptych/shared/failure"
 	"triptych/shared/stream"
@@ -120,7 +118,7 @@ func (t *term) open(ctx context.Context, j *job, record *pb.Job) (func(), error)
 
 // pages lists the pages of a job that there are, in order.
 func (t *term) pages(ctx context.Context, id string) ([]uint32, error) {
-	subjects, err := t.subjects(ctx, stream.Inputs, stream.InputSubject(id, "*"))
+	subjects, err := t.store.Subjects(ctx, stream.Inputs, stream.InputSubject(id, "*"))
 	if err != nil {
 		return nil, err
 	}
@@ -133,22 +131,6 @@ func (t *term) pages(ctx context.Context, id string) ([]uint32, error) {
 	}
 	slices.Sort(pages)
 	return pages, nil
-}
-
-// subjects are the subjects of a stream that have messages and match; none when
-// there is no such stream.
-func (t *term) subjects(ctx context.Context, of, filter string) (map[string]uint64, error) {
-	s, err := t.store.Connection().JetStream().Stream(ctx, of)
-	if err == nil {
-		var info *jetstream.StreamInfo
-		if info, err = s.Info(ctx, jetstream.WithSubjectFilter(filter)); err == nil {
-			return info.State.Subjects, nil
-		}
-	}
-	if err = stream.Failure(err); failure.KindOf(err) == failure.NotFound {
-		return nil, nil
-	}
-	return nil, err
 }
 
 // page reads a page and takes its items in hand.

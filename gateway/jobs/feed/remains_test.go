@@ -1,6 +1,7 @@
 package feed_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,6 +30,44 @@ func TestPagesOfAJobThatWasDecidedMeanwhile(t *testing.T) {
 	if _, err := store.Connection().GetBlob(t.Context(), kept, 0); failure.KindOf(err) != failure.NotFound {
 		t.Errorf("its blob: %v", err)
 	}
+}
+
+// What a worker writes of a job that was deleted while it had a task of it goes after a
+// while, and so does what was there before anybody fed.
+func TestVerdictsOfNoJob(t *testing.T) {
+	var ahead atomic.Int64
+	cfg := quick()
+	cfg.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	cfg.Collect, cfg.Orphans = 100*time.Millisecond, time.Second
+	store := newSystem(t).store()
+	serve(t, store, &models{})
+	bury := func(id string) {
+		for item := range uint32(2) {
+			if err := store.Bury(t.Context(), &pb.Verdict{Job: id, Item: item, Error: &pb.Error{Kind: "INTERNAL"}}, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	gone := func(id string) bool {
+		_, _, verdict := store.Verdict(t.Context(), id, 0)
+		_, letter := store.Dead(t.Context(), id, 1)
+		return failure.KindOf(verdict) == failure.NotFound && failure.KindOf(letter) == failure.NotFound
+	}
+	bury("before")
+	g := newGateway(t, store, cfg, telemetry.Discard())
+	accept(t, store, "j", 5)
+	counts(t, ended(t, store, "j"), &pb.Counts{Succeeded: 5})
+	testkit.Eventually(t, soon, "those of before go", func() bool { return gone("before") })
+	if _, _, err := store.Verdict(t.Context(), "j", 4); err != nil {
+		t.Errorf("a verdict of a job that is there: %v", err)
+	}
+	ahead.Store(int64(25 * time.Hour))
+	testkit.Eventually(t, soon, "the job is gone", func() bool {
+		_, err := g.board.Job("j")
+		return failure.KindOf(err) == failure.NotFound
+	})
+	bury("j")
+	testkit.Eventually(t, soon, "what came late goes", func() bool { return gone("j") })
 }
 
 // What was left all the same, for the feeder died before it could drop it, is found.

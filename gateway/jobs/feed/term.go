@@ -40,13 +40,16 @@ type term struct {
 	// orphans is what was found without a job, and when it was first seen. Only
 	// whoever collects uses it.
 	orphans map[string]map[string]time.Time
+	// scanned is the last sequence of a stream that was looked at for what belongs to
+	// no job. Only whoever collects uses it.
+	scanned map[string]uint64
 }
 
 func newTerm(ctx context.Context, f *Feeder, epoch uint32) *term {
 	return &term{
 		Feeder: f, ctx: ctx, epoch: epoch, wake: make(chan struct{}, 1), room: make(chan struct{}, maxEndings),
 		jobs: map[string]*job{}, roads: map[string]*road{}, changed: map[string]bool{}, calls: map[string]*callback{},
-		orphans: map[string]map[string]time.Time{}, connected: f.store.Connection().Reconnects(),
+		orphans: map[string]map[string]time.Time{}, scanned: map[string]uint64{}, connected: f.store.Connection().Reconnects(),
 	}
 }
 
