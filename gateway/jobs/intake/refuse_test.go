@@ -72,6 +72,15 @@ func extended(file []byte, records ...string) []byte {
 	return typed(b.Bytes(), tar.TypeXHeader)
 }
 
+// sparseGNU is a TAR of a file with holes in the form that is older than PAX.
+func sparseGNU() []byte {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	_ = w.WriteHeader(&tar.Header{Name: "a.jpg", Typeflag: tar.TypeReg, Format: tar.FormatGNU})
+	_ = w.Close()
+	return typed(b.Bytes(), tar.TypeGNUSparse)
+}
+
 // named is the form of one file, whose name is written as it stands.
 func named(parameter string) []byte {
 	return []byte("--b\r\nContent-Disposition: form-data; name=a; " + parameter + "\r\n\r\nxyz\r\n--b--\r\n")
@@ -170,6 +179,7 @@ var refusals = map[string]struct {
 	"a name that is long":                 {"", zipType, jobstest.ZIP(strings.Repeat("n", 1025), "x"), 400, "1025 bytes"},
 	"a link":                              {"", tarType, link(), 400, "link"},
 	"a file with holes":                   {"", tarType, sparse(), 400, "sparse"},
+	"a file with holes, GNU":              {"", tarType, sparseGNU(), 400, "sparse"},
 	"an encrypted ZIP":                    {"", zipType, locked(), 400, "encrypted"},
 	"a ZIP that is none":                  {"", zipType, []byte("no archive at all"), 400, "ZIP archive is not well formed"},
 	"a ZIP that is cut":                   {"", zipType, jobstest.ZIP("a.jpg", noise(1000))[:900], 400, "ZIP archive is not well formed"},
