@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"triptych/gateway/jobs/board"
 	"triptych/gateway/jobs/intake"
@@ -66,11 +67,27 @@ func (a *API) Routes() []web.Route {
 			if err := a.ready(); err != nil {
 				return err
 			}
+			for _, p := range c.Params {
+				if err := checkID(p.Value); p.Key != "item" && err != nil {
+					return err
+				}
+			}
 			return r.Handle(c)
 		}
 	}
 	return routes
 }
+
+// checkID refuses what is no id of a job by its form, so that the store is not asked.
+func checkID(id string) error {
+	if len(id) != idBytes || uuid.Validate(id) != nil {
+		return failure.New(failure.NotFound, "unknown job %s", failure.Quote(id))
+	}
+	return nil
+}
+
+// idBytes is how long a job's id is.
+const idBytes = 36
 
 // keyHeader makes a request that is sent twice count once.
 const keyHeader = "Idempotency-Key"

@@ -183,11 +183,44 @@ func TestOutputs(t *testing.T) {
 	}
 }
 
+// nobody is an id of a job that there is not.
+const nobody = "01890a5d-ac96-774b-bcce-b302099a8057"
+
+// Names that no job can have, and models that no list can be asked for, are not taken
+// to the store.
+func TestWrongNames(t *testing.T) {
+	s := jobstest.Start(t)
+	long := strings.Repeat("n", 5000)
+	for _, id := range []string{"x", "a*b", "a.b", long, "{" + nobody[1:], nobody + "0", "g" + nobody[1:]} {
+		for _, path := range []string{"/v1/jobs/" + id, "/v1/jobs/" + id + "/results", "/v1/jobs/" + id + "/events", "/v1/dead-letters/" + id + "/0", "/v1/dead-letters?job=" + id} {
+			if a := s.Get(path); a.Status != http.StatusNotFound || !strings.HasPrefix(a.Failure().Error, "unknown job ") {
+				t.Errorf("%.80s: %d %.300s", path, a.Status, a.Body)
+			}
+		}
+		for path, method := range map[string]string{
+			"/v1/jobs/" + id: http.MethodDelete, "/v1/dead-letters/" + id + "/0": http.MethodDelete, "/v1/dead-letters/" + id + "/0/requeue": http.MethodPost,
+			"/v1/dead-letters/requeue?job=" + id: http.MethodPost, "/v1/dead-letters?job=" + id: http.MethodDelete,
+		} {
+			if a := s.Do(method, path, http.NoBody); a.Status != http.StatusNotFound {
+				t.Errorf("%s %.80s: %d %.300s", method, path, a.Status, a.Body)
+			}
+		}
+	}
+	for _, path := range []string{"/v1/jobs?model=", "/v1/dead-letters?model="} {
+		if a := s.Get(path + long[:256]); a.Status != http.StatusOK {
+			t.Errorf("%s: %d %s", path, a.Status, a.Body)
+		}
+		if a := s.Get(path + long[:257]); a.Status != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", path, a.Status, a.Body)
+		}
+	}
+}
+
 func TestWrongResults(t *testing.T) {
 	s := jobstest.Start(t)
 	id := s.Create("a")
 	for path, status := range map[string]int{
-		"/v1/jobs/absent/results": 404, "/v1/jobs/absent/events": 404, "/v1/jobs/absent": 404, "/v1/jobs/a*b": 404, "/v1/jobs/%2e%2e": 404,
+		"/v1/jobs/absent/results": 404, "/v1/jobs/absent/events": 404, "/v1/jobs/absent": 404, "/v1/jobs/a*b": 404, "/v1/jobs/%2e%2e": 404, "/v1/jobs/" + nobody: 404, "/v1/jobs/" + nobody + "/results": 404, "/v1/jobs/" + nobody + "/events": 404,
 		"/v1/jobs/" + id + "/results?cursor=x": 400, "/v1/jobs/" + id + "/results?follow=x": 400, "/v1/jobs/" + id + "/results?outcome=x": 400,
 		"/v1/jobs/" + id + "/results?outcome=requeued": 400, "/v1/jobs?limit=0": 400, "/v1/jobs?cursor=x": 400, "/v1/jobs?state=x": 400,
 		"/v1/dead-letters?limit=x": 400, "/v1/dead-letters?cursor=x": 400, "/v1/dead-letters?job=*": 404, "/v1/dead-letters/" + id + "/0": 404, "/v1/dead-letters/" + id + "/x": 404,
@@ -203,12 +236,12 @@ func TestWrongResults(t *testing.T) {
 		{http.MethodPut, "/v1/jobs", 405},
 		{http.MethodHead, "/v1/jobs", 405},
 		{http.MethodPost, "/v1/jobs/" + id, 405},
-		{http.MethodDelete, "/v1/jobs/absent", 404},
+		{http.MethodDelete, "/v1/jobs/" + nobody, 404},
 		{http.MethodPost, "/v1/dead-letters/requeue", 400},
 		{http.MethodDelete, "/v1/dead-letters", 400},
 		{http.MethodPost, "/v1/dead-letters/" + id + "/0/requeue", 404},
 		{http.MethodDelete, "/v1/dead-letters/" + id + "/0", 404},
-		{http.MethodPost, "/v1/dead-letters/absent/0/requeue", 404},
+		{http.MethodPost, "/v1/dead-letters/" + nobody + "/0/requeue", 404},
 	} {
 		if a := s.Do(c.method, c.path, http.NoBody); a.Status != c.status {
 			t.Errorf("%s %s: %d %s", c.method, c.path, a.Status, a.Body)

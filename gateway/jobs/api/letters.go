@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 	"github.com/nats-io/nats.go/jetstream"
@@ -54,8 +53,13 @@ type filter struct {
 // filterOf reads a filter. One that picks all must say so where much depends on it.
 func filterOf(c *gin.Context, careful bool) (filter, error) {
 	f := filter{c.Query("job"), c.Query("model")}
-	if strings.ContainsAny(f.job, ".*> \t\r\n") {
-		return f, failure.New(failure.NotFound, "unknown job %s", failure.Quote(f.job))
+	if f.job != "" {
+		if err := checkID(f.job); err != nil {
+			return f, err
+		}
+	}
+	if err := checkModel(c); err != nil {
+		return f, err
 	}
 	if careful && f == (filter{}) && c.Query("all") != "true" {
 		return f, failure.New(failure.Invalid, "name the job or the model whose dead letters are meant, or say all=true")
@@ -146,7 +150,7 @@ func (a *API) letters(c *gin.Context) error {
 func itemOf(c *gin.Context) (job string, item uint32, err error) {
 	job = c.Param("job")
 	n, err := strconv.ParseUint(c.Param("item"), 10, 32)
-	if err != nil || strings.ContainsAny(job, ".*> \t\r\n") || job == "" {
+	if err != nil {
 		return "", 0, failure.New(failure.NotFound, "there is no dead letter of item %s of job %s", failure.Quote(c.Param("item")), failure.Quote(job))
 	}
 	return job, uint32(n), nil

@@ -76,7 +76,7 @@ func TestLetters(t *testing.T) {
 	if len(got) != 3 || got[0].Job != one || got[0].Model != "classify" || got[0].Step != "net" || got[0].Reason["code"] != "INTERNAL" || got[0].Attempts != 5 || got[0].TraceID != "abc" || got[0].Time == "" || got[0].Name != "x.jpg" {
 		t.Errorf("%+v", got)
 	}
-	for query, want := range map[string]int{"job=" + one: 2, "job=" + two: 1, "job=absent": 0, "model=pre": 1, "model=classify": 3, "model=net&job=" + two: 0, "limit=1": 3} {
+	for query, want := range map[string]int{"job=" + one: 2, "job=" + two: 1, "job=" + nobody: 0, "model=pre": 1, "model=classify": 3, "model=net&job=" + two: 0, "limit=1": 3} {
 		if got := letters(t, s, query); len(got) != want {
 			t.Errorf("%s: %+v", query, got)
 		}

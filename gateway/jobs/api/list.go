@@ -33,6 +33,16 @@ func limitOf(c *gin.Context) (int, error) {
 	return n, nil
 }
 
+// maxModel bounds the name of a model that a list is asked for.
+const maxModel = 256
+
+func checkModel(c *gin.Context) error {
+	if len(c.Query("model")) > maxModel {
+		return failure.New(failure.Invalid, "model has more than %d bytes", maxModel)
+	}
+	return nil
+}
+
 type listDocument struct {
 	Jobs []*document `json:"jobs"`
 	Next string      `json:"next,omitempty"`
@@ -46,6 +56,9 @@ func (a *API) list(c *gin.Context) error {
 	}
 	before, err := placeOf(c.Query("cursor"))
 	if err != nil {
+		return err
+	}
+	if err := checkModel(c); err != nil {
 		return err
 	}
 	state := c.Query("state")

@@ -89,7 +89,7 @@ func TestResultsLeaveNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := verdicts.CachedInfo().State.Consumers // the board's
-	for range 20 {
+	for range 50 {
 		if got := lines(t, s.Get("/v1/jobs/"+id+"/results")); len(got) != 2 {
 			t.Fatalf("%+v", got)
 		}

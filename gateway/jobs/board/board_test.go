@@ -380,3 +380,23 @@ func TestPace(t *testing.T) {
 		t.Errorf("at once: %g", got)
 	}
 }
+
+// A board that has ended leaves no consumer in the server.
+func TestLeavesNothing(t *testing.T) {
+	store := natstest.Store(t, natstest.Server(t))
+	verdicts, err := store.Connection().JetStream().Stream(t.Context(), stream.Verdicts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := board.New(store, telemetry.Discard().Logger)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var running sync.WaitGroup
+	running.Go(func() { b.Run(ctx) })
+	ready(t, b)
+	cancel()
+	running.Wait()
+	if info, err := verdicts.Info(t.Context()); err != nil || info.State.Consumers != 0 {
+		t.Errorf("%d consumers are left: %v", info.State.Consumers, err)
+	}
+}

@@ -23,8 +23,10 @@ const (
 	// must say that it is there.
 	pull = 10 * time.Second
 	beat = 2 * time.Second
-	// forgotten is after how long the server forgets a reader that has gone.
-	forgotten = 30 * time.Second
+	// forgotten is after how long the server forgets a reader that has gone without a
+	// word, and dropWithin bounds that word.
+	forgotten  = 30 * time.Second
+	dropWithin = time.Second
 )
 
 // reader reads the verdict stream.
@@ -42,10 +44,16 @@ func (r *reader) run(ctx context.Context) error {
 		FilterSubjects: []string{stream.VerdictSubject("*", "*")}, HeadersOnly: true, MaxResetAttempts: 1, InactiveThreshold: forgotten,
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: r.from,
 	}
-	consumer, err := r.board.store.Connection().JetStream().OrderedConsumer(ctx, stream.Verdicts, cfg)
+	js := r.board.store.Connection().JetStream()
+	consumer, err := js.OrderedConsumer(ctx, stream.Verdicts, cfg)
 	if err != nil {
 		return stream.Failure(err)
 	}
+	defer func() { // Stop alone leaves it in the server
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropWithin)
+		defer cancel()
+		_ = js.DeleteConsumer(ctx, stream.Verdicts, consumer.CachedInfo().Name) // else the server forgets it
+	}()
 	messages, err := consumer.Messages(jetstream.PullExpiry(pull), jetstream.PullHeartbeat(beat))
 	if err != nil {
 		return stream.Failure(err)

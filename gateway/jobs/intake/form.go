@@ -63,6 +63,9 @@ func (d *draft) file(part *multipart.Part) error {
 	if len(name) > maxName {
 		return failure.New(failure.Invalid, "the name of a file has more than %d bytes", maxName)
 	}
+	if strings.ContainsRune(name, 0) {
+		return failure.New(failure.Invalid, "the name %s of a file has a NUL byte", failure.Quote(name))
+	}
 	if d.items == 0 {
 		if err := d.promising(d.ctx); err != nil {
 			return err

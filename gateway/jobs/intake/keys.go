@@ -41,18 +41,32 @@ func readKeys(d *draft, body io.Reader) error {
 // jsonFailure keeps what the body's bounds said; the rest is a broken document.
 func jsonFailure(err error) error {
 	var known *failure.Error
-	var mistyped *json.UnmarshalTypeError
 	switch {
 	case err == nil || errors.As(err, &known):
 		return err
-	case errors.As(err, &mistyped):
-		return failure.Wrap(err, failure.Invalid, "%q in the JSON document must not be a %s", mistyped.Field, mistyped.Value)
 	case strings.HasPrefix(err.Error(), "json: unknown field "):
 		return failure.Wrap(err, failure.Invalid, "an item has the unknown member %s", strings.TrimPrefix(err.Error(), "json: unknown field "))
 	default:
 		return failure.Wrap(err, failure.Invalid, "the body is not valid JSON")
 	}
 }
+
+// mistyped says what a value, which has a name, must be when it is of another type:
+// an object, whose known members are texts.
+func mistyped(err error, name string) error {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	kind, _, _ := strings.Cut(wrong.Value, " ") // a number may follow
+	if wrong.Field == "" {
+		return failure.Wrap(err, failure.Invalid, "%s must be an object, not %s", name, kinds[kind])
+	}
+	return failure.Wrap(err, failure.Invalid, "%q of %s must be a text, not %s", wrong.Field, name, kinds[kind])
+}
+
+// kinds are the types of JSON in words.
+var kinds = map[string]string{"array": "a list", "bool": "true or false", "number": "a number", "object": "an object", "string": "a text"}
 
 // keys reads the document.
 type keys struct {
@@ -111,7 +125,7 @@ func (k *keys) member(name string) error {
 	case "parameters":
 		var values map[string]any
 		if err := k.decoder.Decode(&values); err != nil {
-			return err
+			return mistyped(err, `"parameters"`)
 		}
 		var err error
 		k.draft.ask.parameters, err = parameters(values)
@@ -148,12 +162,15 @@ func (k *keys) items() error {
 	}
 	for k.decoder.More() {
 		var r reference
-		if err := k.decoder.Decode(&r); err != nil {
-			return err
-		}
 		at := int(k.draft.items) + len(k.waiting)
+		if err := k.decoder.Decode(&r); err != nil {
+			return mistyped(err, "item "+strconv.Itoa(at))
+		}
 		if r.Key == "" || len(r.Key) > maxName || len(r.Name) > maxName {
 			return failure.New(failure.Invalid, `item %d needs a "key" of 1 to %d bytes, and a "name" of no more`, at, maxName)
+		}
+		if strings.ContainsRune(r.Key+r.Name, 0) {
+			return failure.New(failure.Invalid, "item %d has a key or a name with a NUL byte", at)
 		}
 		if k.waiting = append(k.waiting, r); len(k.waiting) == turn {
 			if err := k.flush(); err != nil {

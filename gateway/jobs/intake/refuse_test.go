@@ -51,22 +51,39 @@ func noise(size int) string {
 // sparse is a TAR of a file that has nothing but a hole, in the form that PAX has for
 // it: what the map says stands before the file's bytes.
 func sparse() []byte {
-	record := func(key, value string) string {
-		text := " " + key + "=" + value + "\n"
-		size := len(text) + 2
-		return strconv.Itoa(size) + text
-	}
-	extended := record("GNU.sparse.major", "1") + record("GNU.sparse.minor", "0") + record("GNU.sparse.name", "a.jpg") + record("GNU.sparse.realsize", "4000000")
 	holes := make([]byte, 512)
 	copy(holes, "1\n4000000\n0\n")
+	return extended(holes, "GNU.sparse.major=1", "GNU.sparse.minor=0", "GNU.sparse.name=a.jpg", "GNU.sparse.realsize=4000000")
+}
+
+// extended is a TAR of a file with records of PAX before it, short ones.
+func extended(file []byte, records ...string) []byte {
+	var pax string
+	for _, r := range records {
+		pax += strconv.Itoa(len(r)+4) + " " + r + "\n"
+	}
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	for _, data := range [][]byte{[]byte(extended), holes} {
+	for _, data := range [][]byte{[]byte(pax), file} {
 		_ = w.WriteHeader(&tar.Header{Name: "a.jpg", Typeflag: tar.TypeReg, Size: int64(len(data)), Format: tar.FormatUSTAR})
 		_, _ = w.Write(data)
 	}
 	_ = w.Close()
 	return typed(b.Bytes(), tar.TypeXHeader)
+}
+
+// sparseGNU is a TAR of a file with holes in the form that is older than PAX.
+func sparseGNU() []byte {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	_ = w.WriteHeader(&tar.Header{Name: "a.jpg", Typeflag: tar.TypeReg, Format: tar.FormatGNU})
+	_ = w.Close()
+	return typed(b.Bytes(), tar.TypeGNUSparse)
+}
+
+// named is the form of one file, whose name is written as it stands.
+func named(parameter string) []byte {
+	return []byte("--b\r\nContent-Disposition: form-data; name=a; " + parameter + "\r\n\r\nxyz\r\n--b--\r\n")
 }
 
 // typed is a TAR whose first entry is of another kind: the writer makes no such ones.
@@ -162,6 +179,7 @@ var refusals = map[string]struct {
 	"a name that is long":                 {"", zipType, jobstest.ZIP(strings.Repeat("n", 1025), "x"), 400, "1025 bytes"},
 	"a link":                              {"", tarType, link(), 400, "link"},
 	"a file with holes":                   {"", tarType, sparse(), 400, "sparse"},
+	"a file with holes, GNU":              {"", tarType, sparseGNU(), 400, "sparse"},
 	"an encrypted ZIP":                    {"", zipType, locked(), 400, "encrypted"},
 	"a ZIP that is none":                  {"", zipType, []byte("no archive at all"), 400, "ZIP archive is not well formed"},
 	"a ZIP that is cut":                   {"", zipType, jobstest.ZIP("a.jpg", noise(1000))[:900], 400, "ZIP archive is not well formed"},
@@ -184,7 +202,17 @@ var refusals = map[string]struct {
 	"JSON with no items":                  {"", jsonType, []byte(`{"items":[]}`), 400, "no items"},
 	"JSON with an unknown setting":        {"", jsonType, []byte(`{"colour":"red","items":[]}`), 400, "colour"},
 	"JSON with an unknown member":         {"", jsonType, []byte(`{"items":[{"key":"a","url":"x"}]}`), 400, "url"},
-	"JSON with a wrong type":              {"", jsonType, []byte(`{"items":[{"key":7}]}`), 400, "must not be a number"},
+	"JSON with a wrong type":              {"", jsonType, []byte(`{"items":[{"key":7}]}`), 400, `"key" of item 0 must be a text, not a number`},
+	"JSON with an item that is a number":  {"", jsonType, []byte(`{"items":[{"key":"there"},1]}`), 400, "item 1 must be an object, not a number"},
+	"JSON with an item that is a list":    {"", jsonType, []byte(`{"items":[[]]}`), 400, "item 0 must be an object, not a list"},
+	"JSON with an item that is true":      {"", jsonType, []byte(`{"items":[true]}`), 400, "item 0 must be an object, not true or false"},
+	"JSON with an item that is a text":    {"", jsonType, []byte(`{"items":["there"]}`), 400, "item 0 must be an object, not a text"},
+	"JSON with a list of parameters":      {"", jsonType, []byte(`{"parameters":[],"items":[{"key":"there"}]}`), 400, `"parameters" must be an object, not a list`},
+	"JSON with NUL in a name":             {"", jsonType, []byte(`{"items":[{"key":"there","name":"a\u0000b"}]}`), 400, "NUL"},
+	"NUL in a name, ZIP":                  {"", zipType, jobstest.ZIP("a\x00b.jpg", "x"), 400, "character"},
+	"NUL in a name, TAR":                  {"", tarType, extended([]byte("x"), "path=a\x00b.jpg"), 400, "TAR archive is not well formed"},
+	"NUL in a name, form":                 {"", "multipart/form-data; boundary=b", named("filename=\"a\x00b.jpg\""), 400, ""},
+	"NUL in a name, form, in UTF-8":       {"", "multipart/form-data; boundary=b", named("filename*=UTF-8''a%00b.jpg"), 400, "NUL"},
 	"JSON with a setting that is no text": {"", jsonType, []byte(`{"model":["a"],"items":[]}`), 400, "text or a number"},
 	"JSON with a member twice":            {"", jsonType, []byte(`{"items":[{"key":"there"}],"items":[]}`), 400, "twice"},
 	"JSON and more":                       {"", jsonType, []byte(`{"items":[{"key":"there"}]} x`), 400, "after the JSON"},
