@@ -53,14 +53,14 @@ func (a *API) results(c *gin.Context) error {
 
 // results is one answer that streams a job's verdicts.
 type results struct {
-	api    *API
-	ctx    context.Context //nolint:containedctx // it is the request's
-	job    string
-	cursor uint64
-	follow bool
-	only   []pb.Outcome // empty: all
-	stream *web.Stream
-	encode *json.Encoder
+	api      *API
+	ctx      context.Context //nolint:containedctx // it is the request's
+	job      string
+	cursor   uint64
+	follow   bool
+	only     []pb.Outcome // empty: all
+	stream   *web.Stream
+	encode   *json.Encoder
 	messages jetstream.MessagesContext
 	leave    func() // ends messages
 	// pending is whether the store has more than what was written, and stalled whether
