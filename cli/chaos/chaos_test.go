@@ -46,8 +46,8 @@ func scenarios() []scenario {
 type run struct {
 	programs string
 
-	kills, jobs, items, succeeded, dead, expired, tries int
-	notes                                               []string
+	kills, jobs, items, succeeded, dead, expired, tries, again int
+	notes                                                      []string
 }
 
 // killed counts a fault that was done.
@@ -100,14 +100,14 @@ func (r *run) text(s scenario, failed bool, took time.Duration) string {
 	if failed {
 		result = "FAILED"
 	}
-	return fmt.Sprintf("%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%.0f s\t%s", s.name, s.what, r.kills, r.jobs, r.items, r.succeeded, r.dead, r.tries, result, took.Seconds(), strings.Join(r.notes, "; "))
+	return fmt.Sprintf("%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%.0f s\t%s", s.name, s.what, r.kills, r.jobs, r.items, r.succeeded, r.dead, r.tries, r.again, result, took.Seconds(), strings.Join(r.notes, "; "))
 }
 
 // record prints the lines as a table, and keeps it in coverage/chaos.txt.
 func record(t *testing.T, lines map[string]string) {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "scenario\twhat was done\tfaults\tjobs\titems\tsucceeded\tdead\tfailed runs\tresult\ttook\tnotes")
+	fmt.Fprintln(table, "scenario\twhat was done\tfaults\tjobs\titems\tsucceeded\tdead\tfailed runs\tredelivered\tresult\ttook\tnotes")
 	for _, s := range scenarios() {
 		if line, ok := lines[s.name]; ok {
 			fmt.Fprintln(table, line)

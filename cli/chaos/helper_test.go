@@ -56,6 +56,9 @@ func (h *house) close(t *testing.T) {
 	h.ledger.Clean(t.Context(), h.Nodes[0].URL(), within)
 	h.Settled()
 	h.run.add(stored, h.ledger)
+	for _, service := range append(h.All(), h.Added...) { // of their last lives
+		h.run.again += int(service.Metric("triptych_jobs_redelivered_total"))
+	}
 }
 
 // load is clients that deliver jobs until end is called.

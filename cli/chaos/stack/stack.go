@@ -54,6 +54,8 @@ type Stack struct {
 	Nodes    []*natsd.Server
 	Workers  map[string]*Service
 	Gateways []*Service
+	// Added are workers beside the first of each kind.
+	Added []*Service
 
 	options Options
 	before  map[*Service]usage
@@ -135,6 +137,7 @@ func (s *Stack) prepare(name, upstreams string) *Service {
 func (s *Stack) Add(name string) *Service {
 	s.tb.Helper()
 	service := s.prepare(name, "")
+	s.Added = append(s.Added, service)
 	service.Start()
 	testkit.Eventually(s.tb, startTimeout, "a second "+name+" is ready", service.Ready)
 	return service

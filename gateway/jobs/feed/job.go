@@ -106,6 +106,7 @@ func (t *term) admit(record *pb.Job, inherited bool) *job {
 		j.suspects = t.cfg.Credit
 	}
 	t.jobs[record.GetId()] = j
+	p.jobs++
 	p.enlist(j)
 	return j
 }
@@ -126,7 +127,7 @@ func (t *term) drop(j *job) {
 	j.road.forget(j)
 	j.ending = true
 	delete(t.jobs, j.record.GetId())
-	if j.road.unused() {
+	if j.road.jobs--; j.road.jobs == 0 {
 		delete(t.roads, j.road.name)
 		t.metrics.flying.DeleteLabelValues(j.road.name)
 	}

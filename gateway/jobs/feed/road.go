@@ -25,6 +25,7 @@ const weight = 4
 type road struct {
 	name   string
 	credit int
+	jobs   int // that are open, whether anything of them waits here or not
 	flying int
 	levels [stream.Levels]*level
 	// paused is until when nothing is started, because a queue was full.
@@ -68,15 +69,6 @@ func (p *road) forget(j *job) {
 	j.level.waiting = slices.DeleteFunc(j.level.waiting, same)
 	j.level.active = slices.DeleteFunc(j.level.active, same)
 	j.place = idle
-}
-
-func (p *road) unused() bool {
-	for _, l := range p.levels {
-		if len(l.waiting)+len(l.active) > 0 {
-			return false
-		}
-	}
-	return p.flying == 0
 }
 
 // rotate makes room for jobs that wait: those that have nothing in hand go, to the
