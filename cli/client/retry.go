@@ -60,11 +60,12 @@ func (t *tries) pause(ctx context.Context, err error) error {
 		t.since = time.Now()
 	}
 	wait := max(t.wait, hint(err))
-	if time.Since(t.since)+wait > t.For {
+	left := t.For - time.Since(t.since)
+	if wait > left {
 		return err
 	}
 	// Some more, so that many who were refused together don't come back together.
-	wait += time.Duration(rand.Int64N(int64(wait/5) + 1)) //nolint:gosec // no secret
+	wait = min(wait+time.Duration(rand.Int64N(int64(wait/5)+1)), left) //nolint:gosec // no secret
 	t.wait = min(2*t.wait, mostWait)
 	if t.Notice != nil {
 		t.Notice(err, wait)

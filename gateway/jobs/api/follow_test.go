@@ -14,6 +14,7 @@ import (
 	"triptych/proto/inference"
 	pb "triptych/proto/jobs"
 	"triptych/shared/oip"
+	"triptych/shared/stream"
 )
 
 // open begins to read an answer that goes on.
@@ -116,6 +117,41 @@ func TestFollowCut(t *testing.T) {
 	r, _ = open(t, s, "/v1/jobs/"+id+"/results?cursor="+first.Cursor)
 	if l := next(t, r); l.Item != 1 {
 		t.Errorf("%+v", l)
+	}
+	if l := next(t, r); l.End != "done" {
+		t.Errorf("%+v", l)
+	}
+}
+
+// A reader to whom nothing comes, although there is something, is replaced: its
+// request may have been lost with a server.
+func TestFollowStalled(t *testing.T) {
+	s := jobstest.Start(t)
+	id := s.Create("a", "b")
+	verdicts, err := s.Store.Connection().JetStream().Stream(t.Context(), stream.Verdicts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := map[string]bool{} // the board's
+	for name := range verdicts.ConsumerNames(t.Context()).Name() {
+		before[name] = true
+	}
+	r, _ := open(t, s, "/v1/jobs/"+id+"/results")
+	for name := range verdicts.ConsumerNames(t.Context()).Name() {
+		if before[name] {
+			continue
+		}
+		if _, err := verdicts.PauseConsumer(t.Context(), name, time.Now().Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		before[name] = false
+	}
+	s.Decide(id, 1, pb.Outcome_OUTCOME_SUCCEEDED, answered)
+	s.Decide(id, 0, pb.Outcome_OUTCOME_SUCCEEDED, answered)
+	for _, want := range []uint32{1, 0} {
+		if l := next(t, r); l.Item != want {
+			t.Errorf("%+v", l)
+		}
 	}
 	if l := next(t, r); l.End != "done" {
 		t.Errorf("%+v", l)

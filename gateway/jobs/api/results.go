@@ -41,29 +41,31 @@ func (a *API) results(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	messages, leave, err := r.open()
-	if err != nil {
+	if err := r.open(); err != nil {
 		return err
 	}
-	defer leave()
+	defer func() { r.leave() }()
 	if r.stream, err = web.NewStream(c, "application/x-ndjson"); err != nil {
 		return err
 	}
-	return r.run(messages)
+	return r.run()
 }
 
 // results is one answer that streams a job's verdicts.
 type results struct {
-	api    *API
-	ctx    context.Context //nolint:containedctx // it is the request's
-	job    string
-	cursor uint64
-	follow bool
-	only   []pb.Outcome // empty: all
-	stream *web.Stream
-	encode *json.Encoder
-	// pending is whether the store has more than what was written.
-	pending bool
+	api      *API
+	ctx      context.Context //nolint:containedctx // it is the request's
+	job      string
+	cursor   uint64
+	follow   bool
+	only     []pb.Outcome // empty: all
+	stream   *web.Stream
+	encode   *json.Encoder
+	messages jetstream.MessagesContext
+	leave    func() // ends messages
+	// pending is whether the store has more than what was written, and stalled whether
+	// it was to have more, which did not come.
+	pending, stalled bool
 }
 
 func (a *API) resultsOf(c *gin.Context) (*results, error) {
@@ -108,7 +110,7 @@ func (r *results) checkCursor() error {
 }
 
 // open begins to read the verdicts after the cursor, until leave.
-func (r *results) open() (messages jetstream.MessagesContext, leave func(), err error) {
+func (r *results) open() error {
 	js := r.api.store.Connection().JetStream()
 	cfg := jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{stream.VerdictSubject(r.job, "*")}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: r.cursor + 1,
@@ -116,7 +118,7 @@ func (r *results) open() (messages jetstream.MessagesContext, leave func(), err 
 	}
 	consumer, err := js.OrderedConsumer(r.ctx, stream.Verdicts, cfg)
 	if err != nil {
-		return nil, nil, failure.Wrap(err, failure.Unavailable, "the results can't be read now")
+		return failure.Wrap(err, failure.Unavailable, "the results can't be read now")
 	}
 	// Stop alone leaves the consumer in the server for as long as nobody asks for it.
 	drop := func() {
@@ -124,21 +126,31 @@ func (r *results) open() (messages jetstream.MessagesContext, leave func(), err 
 		defer cancel()
 		_ = js.DeleteConsumer(ctx, stream.Verdicts, consumer.CachedInfo().Name) // else the server forgets it
 	}
-	r.pending = consumer.CachedInfo().NumPending > 0
-	messages, err = consumer.Messages(jetstream.PullMaxMessages(ahead))
+	r.pending, r.stalled = consumer.CachedInfo().NumPending > 0, false
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(ahead))
 	if err != nil {
 		drop()
-		return nil, nil, stream.Failure(err)
+		return stream.Failure(err)
 	}
-	return messages, func() {
+	r.messages, r.leave = messages, func() {
 		messages.Stop()
 		drop()
-	}, nil
+	}
+	return nil
+}
+
+// reopen reads on by another consumer. The client finds out by itself that a request
+// for more was lost, as one is when its server dies, but only who waits for longer
+// than is waited here.
+func (r *results) reopen() error {
+	r.leave()
+	r.leave = func() {}
+	return r.open()
 }
 
 // run writes lines until the job has ended and all of its verdicts were written, or,
 // when it does not follow, until there are no more now.
-func (r *results) run(messages jetstream.MessagesContext) error {
+func (r *results) run() error {
 	r.encode = json.NewEncoder(r.stream)
 	r.encode.SetEscapeHTML(false)
 	changed, unwatch := r.api.board.Watch(r.job)
@@ -148,7 +160,7 @@ func (r *results) run(messages jetstream.MessagesContext) error {
 	defer context.AfterFunc(r.api.ending, cancel)()
 	for {
 		for r.pending {
-			if err := r.next(ctx, messages); err != nil {
+			if err := r.next(ctx); err != nil {
 				return err
 			}
 		}
@@ -166,12 +178,12 @@ func (r *results) run(messages jetstream.MessagesContext) error {
 
 // next writes the next verdict. What was there a moment ago may have been deleted
 // with its job: then nothing is waited for.
-func (r *results) next(ctx context.Context, messages jetstream.MessagesContext) error {
+func (r *results) next(ctx context.Context) error {
 	patience, cancel := context.WithTimeout(ctx, glance)
 	defer cancel()
-	msg, err := messages.Next(jetstream.NextContext(patience))
+	msg, err := r.messages.Next(jetstream.NextContext(patience))
 	if err != nil && patience.Err() != nil && ctx.Err() == nil {
-		r.pending = false // until over has asked again
+		r.pending, r.stalled = false, true // until over has asked again
 		return nil
 	}
 	if err != nil {
@@ -181,7 +193,7 @@ func (r *results) next(ctx context.Context, messages jetstream.MessagesContext) 
 	if err != nil {
 		return stream.Failure(err)
 	}
-	r.cursor, r.pending = meta.Sequence.Stream, meta.NumPending > 0
+	r.cursor, r.pending, r.stalled = meta.Sequence.Stream, meta.NumPending > 0, false
 	outcome := jobs.OutcomeNamed(stream.HeaderValue(msg.Headers(), stream.OutcomeHeader))
 	if outcome == pb.Outcome_OUTCOME_REQUEUED || len(r.only) > 0 && !slices.Contains(r.only, shown(outcome)) {
 		return nil
@@ -209,9 +221,13 @@ func (r *results) over(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if last > r.cursor {
+		if r.stalled {
+			err = r.reopen()
+		}
 		r.pending = true
-		return false, nil
+		return false, err
 	}
+	r.stalled = false
 	if ended(s.Record) {
 		return true, errors.Join(r.encode.Encode(end{cursorOf(r.cursor), states[s.Record.GetState()]}), r.stream.Flush())
 	}
