@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"strconv"
@@ -73,4 +72,4 @@ func (f *traceFlags) bases(server string) []string {
 }
 
 // noTrace says why there is nothing to draw.
-func noTrace(err error) string { return fmt.Sprintf("no trace to draw: %s", explain(err)) }
+func noTrace(err error) string { return "no trace to draw: " + explain(err) }
