@@ -6,30 +6,25 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"triptych/cli/client"
 	"triptych/cli/style"
 	"triptych/cli/table"
-	"triptych/cli/traces"
-	"triptych/cli/waterfall"
 	"triptych/shared/failure"
 )
 
 // classifyFlags are the flags of triptych classify.
 type classifyFlags struct {
 	serverFlags
-	model  string
-	top    int
-	trace  bool
-	traces string
+	traceFlags
+	model string
+	top   int
+	trace bool
 }
 
 // classified is what came of one file.
@@ -38,9 +33,6 @@ type classified struct {
 	Answer *client.Answer `json:"answer,omitempty"`
 	Error  string         `json:"error,omitempty"`
 }
-
-// traceWait bounds how long a trace is waited for, at all places together.
-const traceWait = 6 * time.Second
 
 func newClassify(streams Streams) *cobra.Command {
 	var flags classifyFlags
@@ -61,11 +53,11 @@ func newClassify(streams Streams) *cobra.Command {
 			return failed(results)
 		},
 	}
-	flags.register(cmd)
+	flags.serverFlags.register(cmd)
 	cmd.Flags().StringVar(&flags.model, "model", "classify", "The model, an ensemble of image bytes to labels")
 	cmd.Flags().IntVar(&flags.top, "top", 3, "How many labels")
 	cmd.Flags().BoolVar(&flags.trace, "trace", true, "Draw the trace of the last image")
-	cmd.Flags().StringVar(&flags.traces, "traces", "", "Where traces are read, a URL that answers Jaeger's /api/traces (default: the admin port of triptych up, then Jaeger, on the gateway's host)")
+	flags.traceFlags.register(cmd)
 	return cmd
 }
 
@@ -112,14 +104,14 @@ func (f *classifyFlags) write(ctx context.Context, streams Streams, results []cl
 	if !f.trace || id == "" {
 		return nil
 	}
-	t, err := f.readTrace(ctx, id)
+	t, err := f.read(ctx, f.server, id)
 	if err != nil {
 		// The answers are there; the trace is a courtesy.
-		fmt.Fprintf(streams.Err, "no trace to draw: %s\n", explain(err))
+		fmt.Fprintln(streams.Err, noTrace(err))
 		return nil
 	}
 	fmt.Fprintln(streams.Out)
-	return waterfall.Write(streams.Out, t, s, style.Columns(streams.Out))
+	return f.draw(streams, t)
 }
 
 func writeResults(streams Streams, s style.Style, results []classified) error {
@@ -146,47 +138,6 @@ func lastTrace(results []classified) string {
 		}
 	}
 	return ""
-}
-
-// readTrace asks where it was told to, or the places where traces usually are.
-func (f *classifyFlags) readTrace(ctx context.Context, id string) (traces.Trace, error) {
-	var failed error
-	bases := f.traceBases()
-	for _, base := range bases {
-		t, err := waitAt(ctx, base, id, traceWait/time.Duration(len(bases)))
-		if err == nil {
-			return t, nil
-		}
-		failed = errors.Join(failed, err)
-	}
-	return traces.Trace{}, failed
-}
-
-func waitAt(ctx context.Context, base, id string, limit time.Duration) (traces.Trace, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	return traces.Wait(ctx, base, id)
-}
-
-// jaegerPort is where Jaeger answers queries.
-const jaegerPort = 16686
-
-// adminOffset is how far the admin port is from the HTTP port by default.
-const adminOffset = 2
-
-func (f *classifyFlags) traceBases() []string {
-	if f.traces != "" {
-		return []string{f.traces}
-	}
-	u, err := url.Parse(f.server)
-	if err != nil {
-		return nil
-	}
-	var bases []string
-	if port, err := strconv.Atoi(u.Port()); err == nil {
-		bases = append(bases, "http://"+net.JoinHostPort(u.Hostname(), strconv.Itoa(port+adminOffset)))
-	}
-	return append(bases, "http://"+net.JoinHostPort(u.Hostname(), strconv.Itoa(jaegerPort)))
 }
 
 func failed(results []classified) error {

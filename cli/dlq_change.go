@@ -67,10 +67,16 @@ func (f *changeFlags) change(ctx context.Context, streams Streams, args []string
 	} else if n, err = many(ctx, client.Filter{Job: f.job, Model: f.model}); err != nil {
 		return err
 	}
+	if n == 0 && f.job != "" {
+		// None of a job that there is not is a mistake.
+		if _, err := c.Job(ctx, f.job); err != nil {
+			return err
+		}
+	}
 	if f.output == "json" {
 		return json.NewEncoder(streams.Out).Encode(map[string]int{done: n})
 	}
-	_, err = fmt.Fprintf(streams.Out, "%d dead letters %s\n", n, done)
+	_, err = fmt.Fprintf(streams.Out, "%s %s\n", counted(n, "dead letter"), done)
 	return err
 }
 
@@ -97,7 +103,9 @@ func newPurge(streams Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "purge [JOB ITEM]",
 		Short: "Delete dead letters: their items can't be put back any more",
-		Args:  cobra.MaximumNArgs(2),
+		Long: `Deletes one dead letter, or all of --job or --model, at once and without a question;
+--all needs --yes too. The items stay dead and can't be put back any more.`,
+		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := flags.check(args); err != nil {
 				return err
@@ -109,6 +117,6 @@ func newPurge(streams Streams) *cobra.Command {
 		},
 	}
 	flags.register(cmd)
-	cmd.Flags().BoolVar(&yes, "yes", false, "Do it with --all")
+	cmd.Flags().BoolVar(&yes, "yes", false, "Be sure of --all, which does nothing without it")
 	return cmd
 }

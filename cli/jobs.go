@@ -21,7 +21,8 @@ func newJobs(streams Streams) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newSubmit(streams), newList(streams), newGet(streams), newResults(streams), newWatch(streams), newCancel(streams))
+	cmd.AddCommand(newSubmit(streams), newList(streams), newGet(streams), newResults(streams), newWatch(streams), newTrace(streams),
+		newCancel(streams))
 	return cmd
 }
 

@@ -41,6 +41,12 @@ func openResults(stdout io.Writer, name string, resume bool) (*resultFile, error
 	return r, nil
 }
 
+// filled tells whether there is a file with something in it.
+func filled(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular() && info.Size() > 0
+}
+
 // skip goes to the end of the last whole line, and remembers its cursor. What comes
 // after it is half a line of a run that was killed, and is cut off.
 func (r *resultFile) skip(f *os.File) error {

@@ -125,7 +125,10 @@ func TestResultsToAFile(t *testing.T) {
 		"half a file":    {before: line(0), args: []string{"--resume"}, n: 2},
 		"half a line":    {before: line(0) + line(1)[:20], args: []string{"--resume"}, n: 2},
 		"the whole":      {before: whole, args: []string{"--resume"}, n: 0},
-		"without resume": {before: "old", n: 3},
+		"overwritten":    {before: "old", args: []string{"--overwrite"}, n: 3},
+		"an empty file":  {n: 3},
+		"without resume": {before: "old", fails: "FILE is there already: say --resume to go on with it, or --overwrite"},
+		"one too much":   {before: "old", args: []string{"--resume", "--overwrite"}, fails: "say one of --resume and --overwrite"},
 		"not of results": {before: "old\n", args: []string{"--resume"}, fails: "FILE is not a file of results"},
 		"with a cursor":  {args: []string{"--resume", "--cursor", "1"}, fails: "--resume has its cursor from the file: leave --cursor out"},
 	} {
@@ -138,7 +141,7 @@ func TestResultsToAFile(t *testing.T) {
 				}
 				return
 			}
-			if want := fmt.Sprintf("%d results were written to %s\n", tt.n, path); status != 0 || out != "" || errs != want {
+			if want := fmt.Sprintf("%d results written to %s\n", tt.n, path); status != 0 || out != "" || errs != want {
 				t.Errorf("status %d, %q, %q, want %q", status, out, errs, want)
 			}
 			if content(t, path) != whole {

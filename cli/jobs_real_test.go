@@ -79,7 +79,7 @@ func TestJobsForReal(t *testing.T) {
 		t.Errorf("the callback got %s", body)
 	}
 	before := content(t, results)
-	if status, _, errs := f.run("", "jobs", "results", id, "--file", results, "--resume"); status != 0 || errs != "0 results were written to "+results+"\n" || content(t, results) != before {
+	if status, _, errs := f.run("", "jobs", "results", id, "--file", results, "--resume"); status != 0 || errs != "0 results written to "+results+"\n" || content(t, results) != before {
 		t.Errorf("status %d, %q", status, errs)
 	}
 	if status, out, _ := f.run("", "jobs", "results", id, "--outcome", "failed"); status != 0 || strings.Count(out, "\n") != 2 || !strings.Contains(out, "(at spot_preprocess)") {
@@ -131,7 +131,7 @@ func deadForReal(t *testing.T, f *fakeJobs, files string) {
 	if status, out, _ := f.run("", "dlq", "show", job.ID, "0"); status != 0 || !strings.Contains(out, "name      1.png\n") || !strings.Contains(out, "code      INTERNAL\n") {
 		t.Errorf("status %d\n%s", status, out)
 	}
-	if status, out, errs := f.run("", "dlq", "requeue", "--model", spots.Broken); status != 0 || out != "1 dead letters requeued\n" {
+	if status, out, errs := f.run("", "dlq", "requeue", "--model", spots.Broken); status != 0 || out != "1 dead letter requeued\n" {
 		t.Errorf("status %d, %q, %q", status, out, errs)
 	}
 	// It dies again, for the model is what it was.
@@ -139,7 +139,7 @@ func deadForReal(t *testing.T, f *fakeJobs, files string) {
 		_, out, _ := f.run("", "dlq", "list")
 		return strings.Contains(out, job.ID)
 	})
-	if status, out, errs := f.run("", "dlq", "purge", "--all", "--yes"); status != 0 || out != "1 dead letters purged\n" {
+	if status, out, errs := f.run("", "dlq", "purge", "--all", "--yes"); status != 0 || out != "1 dead letter purged\n" {
 		t.Errorf("status %d, %q, %q", status, out, errs)
 	}
 }

@@ -22,6 +22,8 @@ type resultsFlags struct {
 	top    int
 	file   string
 	resume bool
+	// overwrite permits to lose what is in the file.
+	overwrite bool
 }
 
 func newResults(streams Streams) *cobra.Command {
@@ -31,9 +33,9 @@ func newResults(streams Streams) *cobra.Command {
 		Short: "Show what became of a job's items, as they come, until the job has ended",
 		Long: `Shows the results of a job as they come: a table, or with --output json a document a
 line, each with a cursor; --cursor goes on behind one. With --file they are written
-there, and with --resume a file that is there already is completed: half a line at its
-end is cut off, and what is missing is written behind the last whole one. A connection
-that breaks is taken up where it broke.
+there. A file that is there already needs --overwrite, or --resume, which completes
+it: half a line at its end is cut off, and what is missing is written behind the last
+whole one. A connection that breaks is taken up where it broke.
 
 The status is 0 when all that was wanted was written, whatever became of the items.`,
 		Args: cobra.ExactArgs(1),
@@ -49,6 +51,7 @@ The status is 0 when all that was wanted was written, whatever became of the ite
 	f.IntVar(&flags.top, "top", 1, "How many labels of each image a table has")
 	f.StringVar(&flags.file, "file", "", "File for the results, a JSON document a line")
 	f.BoolVar(&flags.resume, "resume", false, "Go on with the --file of an earlier run")
+	f.BoolVar(&flags.overwrite, "overwrite", false, "Begin the --file again, if there is one")
 	return cmd
 }
 
@@ -56,6 +59,10 @@ func (f *resultsFlags) run(ctx context.Context, streams Streams, id string) erro
 	switch {
 	case f.resume && f.file == "":
 		return failure.New(failure.Invalid, "--resume goes only with --file")
+	case f.overwrite && f.file == "":
+		return failure.New(failure.Invalid, "--overwrite goes only with --file")
+	case f.overwrite && f.resume:
+		return failure.New(failure.Invalid, "say one of --resume and --overwrite")
 	case f.resume && f.Cursor != "":
 		return failure.New(failure.Invalid, "--resume has its cursor from the file: leave --cursor out")
 	}
@@ -89,6 +96,9 @@ func (f *resultsFlags) writer(out io.Writer) (write func(client.Result) error, f
 
 // save writes the results to a file.
 func (f *resultsFlags) save(ctx context.Context, follower *follower, streams Streams, id string) error {
+	if !f.resume && !f.overwrite && filled(f.file) {
+		return failure.New(failure.Invalid, "%s is there already: say --resume to go on with it, or --overwrite", f.file)
+	}
 	out, err := openResults(streams.Out, f.file, f.resume)
 	if err != nil {
 		return err
@@ -112,7 +122,7 @@ func (f *resultsFlags) save(ctx context.Context, follower *follower, streams Str
 	if err != nil {
 		return follower.goesOn(ctx, id, err)
 	}
-	follower.note("%d results were written to %s", n, f.file)
+	follower.note("%s written to %s", counted(n, "result"), f.file)
 	return nil
 }
 

@@ -41,7 +41,7 @@ func pace(job client.Job) []string {
 		return all
 	}
 	all = append(all, fmt.Sprintf("%.1f/s", job.Rate))
-	if left := progress.Left(int64(job.Counts.Pending), job.Rate); left != "" {
+	if left := progress.Left(int64(job.Done()), int64(job.Counts.Pending), job.Rate); left != "" {
 		all = append(all, left)
 	}
 	return all
@@ -88,14 +88,29 @@ func callbackText(c *client.Callback) string {
 	case c == nil:
 		return ""
 	case c.Delivered != "":
-		return fmt.Sprintf("delivered %s, after %d tries", when(c.Delivered), c.Attempts)
+		return fmt.Sprintf("delivered %s, after %s", when(c.Delivered), tries(c.Attempts))
 	case c.GivenUp:
-		return fmt.Sprintf("given up after %d tries: %s", c.Attempts, c.Error)
+		return fmt.Sprintf("given up after %s: %s", tries(c.Attempts), c.Error)
 	case c.Error != "":
-		return fmt.Sprintf("not yet, after %d tries: %s", c.Attempts, c.Error)
+		return fmt.Sprintf("not yet, after %s: %s", tries(c.Attempts), c.Error)
 	default:
 		return "not yet"
 	}
+}
+
+// counted is a number of things: "1 item", "2 items".
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+func tries(n int) string {
+	if n == 1 {
+		return "1 try"
+	}
+	return fmt.Sprintf("%d tries", n)
 }
 
 // when is a time in the user's zone; what is none is shown as it is.

@@ -30,10 +30,10 @@ func newSubmit(streams Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "submit FILE|FOLDER|ARCHIVE|-...",
 		Short: "Give the gateway many images, and return when all of them are safely stored",
-		Long: `Submits a job: files, the image files of folders and of theirs, one archive (.zip,
-.tar, .tar.gz) that is sent as it is, or an archive on standard input (-). With --keys
-the arguments are keys of the gateway's object store, or - for keys on standard input,
-one a line.
+		Long: `Submits a job: files, the image files of folders and of theirs, one archive (.tar,
+.tar.gz, .zip) that is sent as it is, or an archive, also a tar, tar.gz or zip, on
+standard input (-). With --keys the arguments are keys of the gateway's object store,
+or - for keys on standard input, one a line.
 
 The id of the job is written to standard output; the images are sent as they are read.
 While the gateway is busy or away the command tries again, for --retry; it does so with
@@ -88,7 +88,7 @@ func (f *submitFlags) run(ctx context.Context, streams Streams, args []string) e
 	if !f.wait {
 		return f.accepted(streams, follower, job)
 	}
-	follower.note("job %s: %d items for %s", job.ID, job.Items, job.Model)
+	follower.note("job %s: %s for %s", job.ID, counted(job.Items, "item"), job.Model)
 	return follower.stay(ctx, streams, job.ID, f.results)
 }
 
@@ -144,6 +144,6 @@ func (f *submitFlags) accepted(streams Streams, follower *follower, job client.J
 	if _, err := fmt.Fprintln(streams.Out, text); err != nil {
 		return err
 	}
-	follower.note("%d items for %s are stored; see them with: %s", job.Items, job.Model, f.command("watch", job.ID))
+	follower.note("stored %s for %s; see them with: %s", counted(job.Items, "item"), job.Model, f.command("watch", job.ID))
 	return nil
 }

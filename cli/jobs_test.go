@@ -65,7 +65,11 @@ func TestSubmit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFakeJobs(t)
 			status, out, errs := f.run(tt.stdin, append([]string{"jobs", "submit", "--priority", "high", "--top-k", "3"}, tt.args...)...)
-			note := fmt.Sprintf("%d items for classify are stored; see them with: triptych jobs watch job1\n", len(tt.items))
+			things := "1 item"
+			if n := len(tt.items); n > 1 {
+				things = fmt.Sprintf("%d items", n)
+			}
+			note := "stored " + things + " for classify; see them with: triptych jobs watch job1\n"
 			if status != 0 || out != "job1\n" || errs != note {
 				t.Fatalf("status %d, %q, %q", status, out, errs)
 			}
@@ -105,7 +109,7 @@ func TestSubmitRefuses(t *testing.T) {
 		"not a file":       {[]string{"/dev/null"}, "/dev/null is not a file"},
 		"two archives":     {[]string{zip, zip}, zip + " is an archive, which is a job alone"},
 		"input and more":   {[]string{"-", "a.jpg"}, "- is standard input, which is a job alone"},
-		"nothing came":     {[]string{"-"}, "nothing came on standard input, where an archive should"},
+		"nothing came":     {[]string{"-"}, "nothing came on standard input, where a tar, tar.gz or zip should"},
 		"no keys came":     {[]string{"--keys", "-"}, "there are no keys on standard input"},
 		"a broken archive": {[]string{file(t, "x.zip", "no zip")}, "the body can't be read: zip: not a valid zip file (400 Bad Request)"},
 		"a wrong form":     {[]string{"--output", "xml", zip}, `--output is "xml", must be text or json`},
@@ -123,7 +127,7 @@ func TestSubmitRefuses(t *testing.T) {
 // Whatever breaks, there is one job, and the same bytes are sent each time.
 func TestSubmitTriesAgain(t *testing.T) {
 	t.Parallel()
-	const hello = "1 items for classify are stored; see them with: triptych jobs watch job1\n"
+	const hello = "stored 1 item for classify; see them with: triptych jobs watch job1\n"
 	for name, tt := range map[string]struct {
 		faults []fault
 		args   []string

@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"triptych/cli/progress"
 	"triptych/cli/style"
 	"triptych/cli/table"
 	"triptych/shared/config"
@@ -23,6 +27,7 @@ type streamsFlags struct {
 	stream  stream.Config
 	output  string
 	timeout time.Duration
+	verbose bool
 }
 
 func newStreams(streams Streams) *cobra.Command {
@@ -61,7 +66,9 @@ func newStreamsCommand(streams Streams, use, short string, act func(*stream.Conn
 		},
 	}
 	flags.stream.RegisterFlags(cmd.Flags())
+	hideForeign(cmd.Flags())
 	cmd.Flags().StringVar(&flags.output, "output", "text", "Form of the answer: text, json")
+	cmd.Flags().BoolVar(&flags.verbose, "verbose", false, "Show consumers too of which there is nothing to say")
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", 30*time.Second, "How long it may take, and NATS may be away")
 	return cmd
 }
@@ -74,7 +81,7 @@ func (f *streamsFlags) run(ctx context.Context, act func(*stream.Connection, con
 		return nil, err
 	}
 	if !f.stream.Enabled() {
-		return nil, config.Wrong("nats-url", "is not given")
+		return nil, config.Wrong("nats-url", "is not given; `triptych up --nats-address 127.0.0.1:4222` has --nats-url nats://127.0.0.1:4222")
 	}
 	conn, err := stream.Connect(f.stream, "cli", telemetry.Discard())
 	if err != nil {
@@ -113,20 +120,62 @@ func (f *streamsFlags) write(w io.Writer, changes []stream.Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	return writeChanges(w, changes)
+	return writeChanges(w, changes, f.verbose)
 }
 
-func writeChanges(w io.Writer, changes []stream.Change) error {
-	s := style.For(w)
-	t := table.New(s, "STREAM", "STATE", "MESSAGES", "BYTES", "CHANGE")
+func writeChanges(w io.Writer, changes []stream.Change, verbose bool) error {
+	t := table.New(style.For(w), "STREAM", "STATE", "MESSAGES", "BYTES", "LIMIT", "CHANGE")
+	hidden := 0
 	for _, c := range changes {
-		t.Row(table.Text(c.Name), table.Cell{Text: c.State, Color: stateColor(c.State)},
-			table.Text(strconv.FormatUint(c.Messages, 10)), table.Text(strconv.FormatUint(c.Bytes, 10)), table.Text(c.Detail))
+		if !verbose && c.State == stream.Left && consumer(c) {
+			hidden++
+			continue
+		}
+		addChange(t, c)
 	}
 	if err := t.Write(w); err != nil {
 		return fmt.Errorf("write the table: %w", err)
 	}
-	return nil
+	if hidden == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "and %s as it should be: --verbose shows all\n", counted(hidden, "consumer"))
+	return err
+}
+
+func addChange(t *table.Table, c stream.Change) {
+	state := table.Cell{Text: c.State, Color: stateColor(c.State)}
+	none := table.Text("")
+	if consumer(c) {
+		t.Row(table.Text(shownStream(c)), state, none, none, none, table.Text(c.Detail))
+		return
+	}
+	limit := none
+	if c.Limit > 0 {
+		limit.Text = progress.Bytes(c.Limit)
+	}
+	t.Row(table.Text(shownStream(c)), state, table.Text(strconv.FormatUint(c.Messages, 10)),
+		table.Text(progress.Bytes(int64(min(c.Bytes, math.MaxInt64)))), limit, table.Text(c.Detail))
+}
+
+// consumer tells whether it is one, and no stream.
+func consumer(c stream.Change) bool { return strings.Contains(c.Name, "/") }
+
+// shownStream is a name with the model's as people write it.
+func shownStream(c stream.Change) string {
+	if c.Model == "" {
+		return c.Name
+	}
+	return strings.Replace(c.Name, stream.Token(c.Model), shown(c.Model), 1)
+}
+
+// hideForeign hides flags of jobs that no stream is made by.
+func hideForeign(fs *pflag.FlagSet) {
+	for _, name := range []string{"jobs-inline-bytes", "jobs-retention"} {
+		if f := fs.Lookup(name); f != nil {
+			f.Hidden = true
+		}
+	}
 }
 
 // stateColor shows what was or must be done.

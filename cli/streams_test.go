@@ -30,10 +30,10 @@ func TestStreams(t *testing.T) {
 	}{
 		{[]string{"status"}, 1, []string{"STREAM", "TRIPTYCH_INPUTS", "missing"}, "triptych: 8 of 8 are not as these flags say: `triptych streams apply` changes that\n"},
 		{[]string{"apply"}, 0, []string{"TRIPTYCH_INPUTS", "made", "KV_triptych", "OBJ_triptych-uploads"}, ""},
-		{[]string{"status"}, 0, []string{"TRIPTYCH_INPUTS", "as it was"}, ""},
+		{[]string{"status"}, 0, []string{"TRIPTYCH_INPUTS", "as it should be"}, ""},
 		{[]string{"status", "--jobs-dead-bytes", "1048576"}, 1, []string{"different", "max_bytes 67108864 -> 1048576"}, "triptych: 1 of 8 are not as these flags say: `triptych streams apply` changes that\n"},
 		{[]string{"apply", "--jobs-dead-bytes", "1048576"}, 0, []string{"changed", "max_bytes 67108864 -> 1048576"}, ""},
-		{[]string{"status", "--jobs-dead-bytes", "1048576"}, 0, []string{"as it was"}, ""},
+		{[]string{"status", "--jobs-dead-bytes", "1048576"}, 0, []string{"as it should be"}, ""},
 	}
 	for _, step := range steps {
 		status, out, errs := runStreams(t, environ, step.args...)
@@ -59,7 +59,7 @@ func TestStreamsThatCantBeHad(t *testing.T) {
 		status int
 		err    string
 	}{
-		"no server":     {[]string{"apply"}, 1, "triptych: --nats-url is not given\n"},
+		"no server":     {[]string{"apply"}, 1, "triptych: --nats-url is not given; `triptych up --nats-address 127.0.0.1:4222` has --nats-url nats://127.0.0.1:4222\n"},
 		"away":          {[]string{"apply", "--nats-url", "nats://me:secret@127.0.0.1:1", "--timeout", "300ms"}, 1, "triptych: NATS at nats://me:xxxxx@127.0.0.1:1 was not reached within 300ms"},
 		"wrong flag":    {[]string{"apply", "--jobs-replicas", "2"}, 1, "triptych: --jobs-replicas is 2"},
 		"wrong output":  {[]string{"status", "--output", "yaml"}, 1, "triptych: --output is \"yaml\""},

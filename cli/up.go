@@ -40,6 +40,7 @@ environment, such as TRIPTYCH_MODEL_REPOSITORY.`,
 		s.RegisterFlags(cmd.Flags())
 	}
 	hideUpstreams(cmd.Flags())
+	cmd.Flags().Lookup("nats-url").Usage = "NATS servers for jobs, with commas between, such as nats://nats:4222. Empty: one in this process."
 	return cmd
 }
 

@@ -29,21 +29,17 @@ type State struct {
 
 // Widths of a bar, in characters.
 const (
-	leastBar = 10
+	leastBar = 4
 	mostBar  = 40
 )
 
-// Bar is the state in so many columns and no more.
+// Bar is the state in so many columns and no more. The bar has the room that the
+// words leave.
 func (s State) Bar(columns int, paint style.Style) string {
 	head := s.head()
 	room := columns - utf8.RuneCountInString(head)
 	if room < 0 {
 		return string([]rune(head)[:max(columns, 0)])
-	}
-	bar := 0
-	if s.Total > 0 && room > leastBar {
-		bar = leastBar
-		room -= leastBar + 1
 	}
 	var tail strings.Builder
 	for _, d := range s.details() {
@@ -54,11 +50,10 @@ func (s State) Bar(columns int, paint style.Style) string {
 		room -= width
 		tail.WriteString("  " + d)
 	}
-	if bar == 0 {
+	if s.Total <= 0 || room <= leastBar {
 		return head + tail.String()
 	}
-	bar = min(bar+room, mostBar)
-	return s.blocks(bar, paint) + " " + head + tail.String()
+	return s.blocks(min(room-1, mostBar), paint) + " " + head + tail.String()
 }
 
 // Line is the state as a line of a log.
@@ -108,10 +103,20 @@ func (s State) blocks(width int, paint style.Style) string {
 	return b.String() + strings.Repeat("░", width-from)
 }
 
-// Left says how long something will take that goes on at a rate a second; empty when
-// nobody knows.
-func Left(n int64, rate float64) string {
+// A rate is believed when so much was done at it: a part of the whole, or so many
+// seconds' worth. Before, it jumps.
+const (
+	steadyPart    = 0.05
+	steadySeconds = 10
+)
+
+// Left says how long n more will take at a rate a second; empty when nobody knows, or
+// too little is done to know.
+func Left(done, n int64, rate float64) string {
 	if n <= 0 || rate <= 0 || float64(n)/rate > float64(1000*time.Hour/time.Second) {
+		return ""
+	}
+	if float64(done) < steadyPart*float64(done+n) && float64(done) < steadySeconds*rate {
 		return ""
 	}
 	return Round(time.Duration(float64(n)/rate*float64(time.Second))) + " left"

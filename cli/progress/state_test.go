@@ -27,9 +27,9 @@ func TestBar(t *testing.T) {
 	}{
 		"wide":            {job(), 200, "████████████████░░░░░░░░░░░░░░░░░░░░░░░░ 420/1000 42%  410 succeeded  6 failed  4 dead  210.0/s  2.8s left"},
 		"a terminal":      {job(), 79, "█████░░░░░░░░ 420/1000 42%  410 succeeded  6 failed  4 dead  210.0/s  2.8s left"},
-		"less":            {job(), 50, "█████░░░░░░░ 420/1000 42%  410 succeeded  6 failed"},
-		"no room for all": {job(), 30, "███████░░░░░░░░░░ 420/1000 42%"},
-		"no room for it":  {job(), 20, "420/1000 42%"},
+		"less":            {job(), 50, "█░░░ 420/1000 42%  410 succeeded  6 failed  4 dead"},
+		"no room for all": {job(), 30, "420/1000 42%  410 succeeded"},
+		"no room for it":  {job(), 20, "██░░░░░ 420/1000 42%"},
 		"hardly any":      {job(), 5, "420/1"},
 		"none":            {job(), 0, ""},
 		"less than none":  {job(), -1, ""},
@@ -62,10 +62,13 @@ func TestLine(t *testing.T) {
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for got, want := range map[string]string{
-		progress.Left(580, 210):                   "2.8s left",
-		progress.Left(580, 0):                     "",
-		progress.Left(0, 210):                     "",
-		progress.Left(1<<40, 1):                   "",
+		progress.Left(420, 580, 210):              "2.8s left",
+		progress.Left(420, 580, 0):                "",
+		progress.Left(49, 951, 5):                 "", // 4.9 %, 9.8 s
+		progress.Left(50, 950, 10):                "1m35s left",
+		progress.Left(50, 99950, 5):               "5h33m left",
+		progress.Left(420, 0, 210):                "",
+		progress.Left(1<<40, 1<<40, 1):            "",
 		progress.Round(42 * time.Second):          "42s",
 		progress.Round(150 * time.Second):         "2m30s",
 		progress.Round(3*time.Hour + time.Minute): "3h01m",
@@ -78,7 +81,7 @@ func TestWords(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if fmt.Sprint(progress.Left(1, 10)) != "0.1s left" {
-		t.Error(progress.Left(1, 10))
+	if fmt.Sprint(progress.Left(1, 1, 10)) != "0.1s left" {
+		t.Error(progress.Left(1, 1, 10))
 	}
 }

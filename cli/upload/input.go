@@ -21,7 +21,7 @@ func Input(in io.Reader) (*Body, error) {
 		if !errors.Is(err, io.EOF) {
 			return nil, unreadable("standard input", err)
 		}
-		return nil, failure.New(failure.Invalid, "nothing came on standard input, where an archive should")
+		return nil, failure.New(failure.Invalid, "nothing came on standard input, where a tar, tar.gz or zip should")
 	}
 	s, err := newSpool(buffered)
 	if err != nil {

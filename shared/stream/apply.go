@@ -39,7 +39,7 @@ func (c *Connection) applyStream(ctx context.Context, w *wanted) (Change, error)
 		switch {
 		case errors.Is(err, jetstream.ErrStreamNotFound):
 			if _, err = c.js.CreateStream(ctx, w.StreamConfig); err == nil {
-				return Change{Name: w.Name, State: Made}, nil
+				return Change{Name: w.Name, State: Made, Limit: max(w.MaxBytes, 0)}, nil
 			}
 		case err == nil:
 			return c.changeStream(ctx, w, s.CachedInfo())
@@ -80,7 +80,7 @@ func raced(err error) bool {
 }
 
 func (c *Connection) changeStream(ctx context.Context, w *wanted, info *jetstream.StreamInfo) (Change, error) {
-	change := Change{Name: w.Name, State: Left, Messages: info.State.Msgs, Bytes: info.State.Bytes}
+	change := Change{Name: w.Name, State: Left, Messages: info.State.Msgs, Bytes: info.State.Bytes, Limit: max(w.MaxBytes, 0)}
 	found := w.differences(&info.Config)
 	if err := incompatible(w.what(), found); err != nil {
 		return change, err

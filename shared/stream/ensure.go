@@ -13,7 +13,7 @@ import (
 const (
 	Made    = "made"
 	Changed = "changed"
-	Left    = "as it was"
+	Left    = "as it should be"
 	// Missing and Different are what Status says of what Apply would make or change.
 	Missing   = "missing"
 	Different = "different"
@@ -22,13 +22,16 @@ const (
 // Change says what became of one stream or consumer.
 type Change struct {
 	// Name is the stream's, and after a slash the consumer's.
-	Name  string `json:"name"`
+	Name string `json:"name"`
+	// Model is whose tasks a stream or a consumer is for; empty for those of all.
+	Model string `json:"model,omitempty"`
 	State string `json:"state"`
 	// Detail names the fields that were or would be changed, with both values.
 	Detail string `json:"detail,omitempty"`
-	// Messages and Bytes are what a stream holds.
+	// Messages and Bytes are what a stream holds, and Limit the most bytes of it.
 	Messages uint64 `json:"messages"`
 	Bytes    uint64 `json:"bytes"`
+	Limit    int64  `json:"limit,omitempty"`
 }
 
 // Ensure makes the streams and buckets of all jobs, or changes those that are
@@ -51,7 +54,7 @@ func (c *Connection) Apply(ctx context.Context) ([]Change, error) {
 	var changes []Change
 	for _, w := range all {
 		done, err := c.apply(ctx, &w)
-		changes = append(changes, done...)
+		changes = append(changes, w.of(done)...)
 		if err != nil {
 			return changes, err
 		}

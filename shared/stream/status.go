@@ -20,7 +20,7 @@ func (c *Connection) Status(ctx context.Context) ([]Change, error) {
 		if err != nil {
 			return list, err
 		}
-		list = append(list, here...)
+		list = append(list, w.of(here)...)
 	}
 	return list, nil
 }
@@ -35,7 +35,7 @@ func (c *Connection) status(ctx context.Context, w *wanted) ([]Change, error) {
 	}
 	info := s.CachedInfo()
 	first := compared(w.Name, w.differences(&info.Config))
-	first.Messages, first.Bytes = info.State.Msgs, info.State.Bytes
+	first.Messages, first.Bytes, first.Limit = info.State.Msgs, info.State.Bytes, max(info.Config.MaxBytes, 0)
 	list := []Change{first}
 	for i := range w.consumers {
 		cfg := &w.consumers[i]

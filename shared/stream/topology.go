@@ -28,6 +28,14 @@ type wanted struct {
 // what names it as users know it.
 func (w *wanted) what() string { return "the stream " + w.Name }
 
+// of says whose the stream and its consumers are.
+func (w *wanted) of(changes []Change) []Change {
+	for i := range changes {
+		changes[i].Model = w.Metadata[ModelKey]
+	}
+	return changes
+}
+
 // shared are the streams and buckets of all jobs.
 func (l *Limits) shared() []wanted {
 	all := append(l.streams(), l.buckets()...)

@@ -35,7 +35,7 @@ func DefaultConfig() Config {
 
 // RegisterFlags implements config.Section.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
-	fs.IntVar(&c.Slots, "jobs-slots", c.Slots, "How many tasks of jobs one model works on at once. 0: what it can batch.")
+	fs.IntVar(&c.Slots, "jobs-slots", c.Slots, "How many tasks of jobs one model works on at once. 0: two batches for each instance.")
 	fs.Float64Var(&c.Share, "jobs-share", c.Share, "The part of that which jobs have while others call the model.")
 	fs.IntVar(&c.Attempts, "jobs-attempts", c.Attempts, "How often a step of a job's item may fail before the item is given up as a dead letter.")
 	fs.DurationVar(&c.Delay, "jobs-retry-delay", c.Delay, "The first pause before a failed task is tried again; each further one is twice as long.")
