@@ -24,6 +24,11 @@ func (d *delivery) earlier() uint32 {
 	return uint32(min(max(d.meta.NumDelivered, 1)-1, 1<<20))
 }
 
+// name names what is noted of the delivery.
+func (d *delivery) name(what string) string {
+	return strconv.FormatUint(d.meta.NumDelivered, 10) + "." + what
+}
+
 // waited is how long the task lay in its queue.
 func (d *delivery) waited() time.Duration { return max(d.taken.Sub(d.meta.Timestamp), 0) }
 

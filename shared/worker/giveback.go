@@ -12,6 +12,9 @@ import (
 // noteWithin bounds the writing of a note at the end of the process.
 const noteWithin = time.Second
 
+// nakExcused names the change of a note for trouble that may pass.
+const nakExcused = "excused"
+
 // excuse gives a task back for trouble that may pass: the delivery does not count
 // as an attempt.
 func (w *work) excuse(ctx context.Context, why error, reason string) {
@@ -23,7 +26,7 @@ func (w *work) excuse(ctx context.Context, why error, reason string) {
 	if ctx.Err() != nil {
 		after = 0 // others may take it at once
 	}
-	w.remember(ctx, func(n *pb.Note) { n.Excused++ })
+	w.remember(ctx, nakExcused, func(n *pb.Note) { n.Excused++ })
 	if w.delivery.nak(after) {
 		w.metrics.nak(reason)
 	}
@@ -38,7 +41,7 @@ func (w *work) fail(ctx context.Context, why error) {
 		w.bury(ctx, why)
 		return
 	}
-	w.remember(ctx, func(n *pb.Note) {
+	w.remember(ctx, nakFailed, func(n *pb.Note) {
 		n.Failed++
 		n.Error = errorOf(why)
 	})
@@ -47,34 +50,20 @@ func (w *work) fail(ctx context.Context, why error) {
 	}
 }
 
-// remember changes the note of the task. It holds the task until that is stored,
-// for what is not noted counts against the item; at the end of the process it tries
-// once.
-func (w *work) remember(ctx context.Context, change func(*pb.Note)) {
-	ending := ctx.Err() != nil
-	if ending {
+// remember changes the note of the task. It holds the task until that is stored, but
+// no longer than a task is held: what is not noted counts against the item. At the end
+// of the process it tries once.
+func (w *work) remember(ctx context.Context, name string, change func(*pb.Note)) {
+	if ctx.Err() != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), noteWithin)
 		defer cancel()
 	}
-	var note *pb.Note
-	put := func(ctx context.Context) (err error) {
-		if note == nil {
-			if w.note == nil {
-				if w.note, err = w.door.store.Note(ctx, w.task, w.delivery.meta.Sequence.Stream); err != nil {
-					return err
-				}
-			}
-			note = w.note
-			change(note)
-		}
-		return w.door.store.PutNote(ctx, w.task, note)
-	}
-	for {
-		err := w.persist(ctx, put)
-		if err == nil || ending || ctx.Err() != nil || !mayPass(err) {
-			return
-		}
+	err := w.persist(ctx, func(ctx context.Context) error {
+		return w.door.store.ChangeNote(ctx, w.task, w.delivery.meta.Sequence.Stream, w.delivery.name(name), change)
+	})
+	if err != nil {
+		w.door.tel.Logger.WarnContext(ctx, "a task is given back without a note: that counts as a failed attempt", "job", w.task.GetJob(), "item", w.task.GetItem(), "model", w.model, "error", err)
 	}
 }
 
@@ -84,11 +73,7 @@ func (p *puller) refuse(d *delivery, reason string) {
 	defer cancel()
 	_, task, err := p.door.store.ReadTask(ctx, d.msg.Header, d.msg.Data)
 	if err == nil {
-		var note *pb.Note
-		if note, err = p.door.store.Note(ctx, task, d.meta.Sequence.Stream); err == nil {
-			note.Excused++
-			err = p.door.store.PutNote(ctx, task, note)
-		}
+		err = p.door.store.ChangeNote(ctx, task, d.meta.Sequence.Stream, d.name(nakExcused), func(n *pb.Note) { n.Excused++ })
 	}
 	if err != nil {
 		p.door.tel.Logger.DebugContext(ctx, "a task was given back without a note", "model", p.model, "error", err)
