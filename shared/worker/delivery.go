@@ -2,7 +2,6 @@ package worker
 
 import (
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,30 +57,6 @@ func (d *delivery) progress() {
 	if !d.ended.Load() {
 		_ = d.msg.InProgress()
 	}
-}
-
-// address is what the subject of a task's message says of it.
-type address struct {
-	level      int
-	job        string
-	item, step uint32
-}
-
-// addressOf reads the subject that stream.StepSubject makes.
-func addressOf(subject string) (a address, ok bool) {
-	parts := strings.Split(subject, ".")
-	if len(parts) != 7 {
-		return a, false
-	}
-	numbers := make([]uint64, 0, 3)
-	for _, i := range []int{3, 5, 6} {
-		n, err := strconv.ParseUint(parts[i], 10, 32)
-		if err != nil {
-			return a, false
-		}
-		numbers = append(numbers, n)
-	}
-	return address{level: int(numbers[0]), job: parts[4], item: uint32(numbers[1]), step: uint32(numbers[2])}, true
 }
 
 // held is all deliveries that have not ended. Safe for concurrent use.

@@ -243,8 +243,8 @@ func (p *puller) delivery(msg *nats.Msg) (*delivery, bool) {
 
 // begin works on a task in a goroutine of its own.
 func (p *puller) begin(ctx, work context.Context, d *delivery) {
-	if a, ok := addressOf(d.msg.Subject); ok {
-		p.plan.got(a.level, time.Now())
+	if a, ok := stream.StepOf(d.msg.Subject); ok {
+		p.plan.got(a.Level, time.Now())
 	}
 	p.metrics.waited.Observe(d.waited().Seconds())
 	if d.earlier() > 0 {

@@ -12,9 +12,9 @@ import (
 )
 
 // start begins the span of a task's run, below the item's root and linked to the
-// span that published the task. Each delivery has its own.
+// span that published the task, when that is another. Each delivery has its own.
 func (p *puller) start(ctx context.Context, t *jobs.Task, d *delivery) (context.Context, trace.Span) {
-	a, _ := addressOf(d.msg.Subject)
+	a, _ := stream.StepOf(d.msg.Subject)
 	options := []trace.SpanStartOption{
 		trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithAttributes(
