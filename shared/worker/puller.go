@@ -46,6 +46,7 @@ type puller struct {
 	made    bool      // the queue was there when it was last looked at
 	remake  time.Time // not tried before
 
+	patience atomic.Int64 // of the consumers, in nanoseconds; 0 while it is not known
 	inFlight atomic.Int32 // tasks
 	stuck    atomic.Int32 // tasks that can't be passed on now
 	answered atomic.Int64 // when the last answer came, in Unix nanoseconds
@@ -165,7 +166,13 @@ func (p *puller) ensure(ctx context.Context, now time.Time) bool {
 	ctx, cancel := context.WithTimeout(ctx, ensureWithin)
 	defer cancel()
 	err := p.door.store.Connection().EnsureModel(ctx, p.model)
+	var patience time.Duration
 	if err == nil {
+		patience, err = p.door.store.Connection().AckWait(ctx, p.model)
+	}
+	if err == nil {
+		p.patience.Store(int64(patience))
+		p.door.owed.wake() // it may be shorter than what was thought
 		p.made = true
 		p.plan.forget()
 		return true
@@ -238,13 +245,24 @@ func (p *puller) delivery(msg *nats.Msg) (*delivery, bool) {
 	if err != nil {
 		return nil, false
 	}
-	return &delivery{msg: msg, meta: meta, taken: time.Now()}, true
+	return newDelivery(msg, meta), true
 }
 
-// begin works on a task in a goroutine of its own.
+// begin works on a task in a goroutine of its own, unless that is being done: the
+// connection was lost for longer than JetStream waits.
 func (p *puller) begin(ctx, work context.Context, d *delivery) {
 	if a, ok := stream.StepOf(d.msg.Subject); ok {
 		p.plan.got(a.Level, time.Now())
+	}
+	if before := p.door.held.of(d.msg, d.meta); before != nil {
+		e, excused, taken := before.again(d.msg, d.meta)
+		if excused {
+			p.door.owed.add(e)
+		}
+		if taken {
+			p.metrics.redelivered.Inc()
+			return
+		}
 	}
 	p.metrics.waited.Observe(d.waited().Seconds())
 	if d.earlier() > 0 {
