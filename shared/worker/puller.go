@@ -12,6 +12,7 @@ import (
 
 	"triptych/shared/failure"
 	"triptych/shared/stream"
+	"triptych/shared/telemetry"
 )
 
 const (
@@ -45,6 +46,7 @@ type puller struct {
 	plan    plan
 	made    bool      // the queue was there when it was last looked at
 	remake  time.Time // not tried before
+	trouble telemetry.Trouble
 
 	patience atomic.Int64 // of the consumers, in nanoseconds; 0 while it is not known
 	inFlight atomic.Int32 // tasks
@@ -172,6 +174,7 @@ func (p *puller) ensure(ctx context.Context, now time.Time) bool {
 	}
 	if err == nil {
 		p.patience.Store(int64(patience))
+		p.trouble.Worked()
 		p.door.owed.wake() // it may be shorter than what was thought
 		p.made = true
 		p.plan.forget()
@@ -180,7 +183,7 @@ func (p *puller) ensure(ctx context.Context, now time.Time) bool {
 	p.remake = now.Add(ensureAgain)
 	p.asking.CompareAndSwap(0, now.UnixNano())
 	if ctx.Err() == nil {
-		p.door.tel.Logger.Warn("the queue of a model can't be made", "model", p.model, "error", err)
+		p.trouble.Failed(ctx, p.door.tel.Logger.With("model", p.model), "the queue of a model can't be made", err)
 	}
 	return false
 }
