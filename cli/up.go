@@ -31,6 +31,9 @@ environment, such as TRIPTYCH_MODEL_REPOSITORY.`,
 			if err := config.Validate(sections(&cfg)...); err != nil {
 				return err
 			}
+			if err := cfg.Common.Scheduling.Apply(); err != nil {
+				fmt.Fprintf(streams.Err, "triptych: %s\n", err)
+			}
 			cfg.NATS.Given = cmd.Flags().Changed
 			err := cluster.Run(cmd.Context(), cfg, streams.Err, func(r cluster.Ready) { writeReady(streams, r) })
 			return known(err)

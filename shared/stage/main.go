@@ -73,6 +73,9 @@ func Main(p Process, name, summary string, cfg *Config, own config.Section, run 
 	for _, w := range warnings {
 		fmt.Fprintf(p.Stderr, "%s: %s is set, but no flag goes by it\n", name, w)
 	}
+	if err := cfg.Scheduling.Apply(); err != nil {
+		fmt.Fprintf(p.Stderr, "%s: %s\n", name, err)
+	}
 	return report(p, name, run(ctx, p.Stderr))
 }
 
