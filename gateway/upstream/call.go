@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
 	"triptych/proto/inference"
 	"triptych/shared/failure"
 	"triptych/shared/rpc"
@@ -16,22 +19,33 @@ import (
 // never made again, whatever it did to the replica it would do to the next. (What a
 // server says that it has not looked at, gRPC sends again by itself.) The peer is
 // the upstream that was asked last.
-func (f *Fleet) try(ctx context.Context, name, version string, call func(client inference.GRPCInferenceServiceClient) error) (peer string, err error) {
+func (f *Fleet) try(ctx context.Context, name, version string, call func(client inference.GRPCInferenceServiceClient, opts ...grpc.CallOption) error) (peer string, err error) {
 	c := f.Catalog()
-	replicas, ready := c.replicas(name, version)
-	if len(replicas) == 0 {
+	t := c.find(name, version)
+	if len(t.replicas) == 0 {
 		_, err := c.Config(name, version)
 		return "", err
 	}
-	first := pick(replicas, nil)
-	peer, err = first.pool.name, first.run(call)
-	if err == nil || ctx.Err() != nil || !refused(err, ready) {
+	first := pick(t.replicas, nil)
+	peer, err = first.pool.name, f.callAt(first, t.key, call)
+	if err == nil || ctx.Err() != nil || !refused(err, t.ready) {
 		return peer, err
 	}
-	if second := pick(replicas, first); second != nil {
-		peer, err = second.pool.name, second.run(call)
+	if second := pick(t.replicas, first); second != nil {
+		peer, err = second.pool.name, f.callAt(second, t.key, call)
 	}
 	return peer, err
+}
+
+// callAt makes a call about a model at a replica, and hears what the answer says of
+// what the replica can take.
+func (f *Fleet) callAt(r *replica, k key, call func(client inference.GRPCInferenceServiceClient, opts ...grpc.CallOption) error) error {
+	var trailer metadata.MD
+	err := r.run(func(client inference.GRPCInferenceServiceClient) error { return call(client, grpc.Trailer(&trailer)) })
+	if said, ok := rpc.Capacity(trailer); ok {
+		r.hear(k, said, f.since())
+	}
+	return err
 }
 
 // refused tells whether a call was surely not begun. A replica's own words have no
@@ -58,8 +72,8 @@ func (r *replica) run(call func(client inference.GRPCInferenceServiceClient) err
 // Infer runs a request at a replica that has its model ready, of whichever
 // upstream. The peer is the upstream that was asked, for traces.
 func (f *Fleet) Infer(ctx context.Context, req *inference.ModelInferRequest) (resp *inference.ModelInferResponse, peer string, err error) {
-	peer, err = f.try(ctx, req.GetModelName(), req.GetModelVersion(), func(c inference.GRPCInferenceServiceClient) (err error) {
-		resp, err = c.ModelInfer(ctx, req)
+	peer, err = f.try(ctx, req.GetModelName(), req.GetModelVersion(), func(c inference.GRPCInferenceServiceClient, opts ...grpc.CallOption) (err error) {
+		resp, err = c.ModelInfer(ctx, req, opts...)
 		return err
 	})
 	return resp, peer, err
@@ -67,7 +81,7 @@ func (f *Fleet) Infer(ctx context.Context, req *inference.ModelInferRequest) (re
 
 // Ask runs a question about a model at a replica that claims it.
 func Ask[Req, Resp any](ctx context.Context, f *Fleet, name, version string, req Req, ask func(inference.GRPCInferenceServiceClient, context.Context, Req) (Resp, error)) (resp Resp, err error) {
-	_, err = f.try(ctx, name, version, func(c inference.GRPCInferenceServiceClient) (err error) {
+	_, err = f.try(ctx, name, version, func(c inference.GRPCInferenceServiceClient, _ ...grpc.CallOption) (err error) {
 		resp, err = ask(c, ctx, req)
 		return err
 	})

@@ -21,6 +21,7 @@ import (
 type Fleet struct {
 	config  Config
 	logger  *slog.Logger
+	began   time.Time
 	pools   []*pool
 	catalog atomic.Pointer[Catalog]
 	asked   atomic.Pointer[time.Time]     // when the last round that is over began
@@ -39,7 +40,7 @@ func New(cfg Config, rpcConfig rpc.Config, tel *telemetry.Telemetry) (*Fleet, er
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	f := &Fleet{config: cfg, logger: tel.Logger, again: make(chan struct{}, 1)}
+	f := &Fleet{config: cfg, logger: tel.Logger, began: time.Now(), again: make(chan struct{}, 1)}
 	over := make(chan struct{})
 	f.over.Store(&over)
 	f.catalog.Store(newCatalog(nil))

@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 
 	"google.golang.org/grpc"
@@ -21,6 +22,8 @@ type replica struct {
 	conn    *grpc.ClientConn
 	client  inference.GRPCInferenceServiceClient
 	calls   atomic.Int64 // that run now
+	words   atomic.Pointer[words]
+	wording sync.Mutex // of who adds one
 	// member is set by the first answer: an address that never answered, such as
 	// the other one of localhost, is given no orders.
 	member atomic.Bool
