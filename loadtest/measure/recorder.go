@@ -40,6 +40,7 @@ type Recorder struct {
 	latency   distribution
 	lateness  distribution
 	faults    map[string]*fault
+	timeline  *Timeline
 }
 
 // FaultCount is how often a kind of error came, with the words of the first and
@@ -57,9 +58,14 @@ type fault struct {
 	latency distribution
 }
 
-// NewRecorder starts the clock.
-func NewRecorder() *Recorder {
+// NewRecorder starts the clock, with a timeline of its own.
+func NewRecorder() *Recorder { return NewRecorderOn(NewTimeline()) }
+
+// NewRecorderOn starts the clock of a recorder that also counts on a timeline
+// which others use too, such as that of a test in several stages.
+func NewRecorderOn(timeline *Timeline) *Recorder {
 	return &Recorder{
+		timeline: timeline,
 		began:    time.Now(),
 		latency:  newDistribution(),
 		lateness: newDistribution(),
@@ -73,6 +79,7 @@ func (r *Recorder) Started() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.inFlight++
+	r.timeline.started()
 }
 
 // Answered counts a good answer, with its latency and how late the request was
@@ -86,6 +93,7 @@ func (r *Recorder) Answered(a Answer, latency, late time.Duration) {
 	r.received += int64(a.Received)
 	r.latency.add(latency)
 	r.lateness.add(late)
+	r.timeline.answered(latency)
 }
 
 // Failed counts an error that was known after so long. Its latency is kept apart:
@@ -106,6 +114,7 @@ func (r *Recorder) Failed(f Fault, latency time.Duration) {
 		r.faults[f.Kind] = count
 	}
 	count.Count++
+	r.timeline.failed(count.Kind)
 	if f.Kind != Overrun {
 		count.latency.add(latency)
 	}
@@ -140,5 +149,8 @@ func (d *distribution) add(v time.Duration) {
 	d.most = max(d.most, v)
 	d.sum += v
 	// A value within the bounds can't fail.
-	_ = d.histogram.RecordValue(min(max(int64(v/unit), 1), longest))
+	_ = d.histogram.RecordValue(trackable(v))
 }
+
+// trackable is a latency as a histogram takes it.
+func trackable(v time.Duration) int64 { return min(max(int64(v/unit), 1), longest) }

@@ -72,3 +72,36 @@ func (d *distribution) spread() Spread {
 		P50: at(50), P90: at(90), P95: at(95), P99: at(99), P999: at(99.9),
 	}
 }
+
+// Percentile is a point of a distribution: Latency is not exceeded by Percent of
+// Count requests.
+type Percentile struct {
+	Percent float64
+	Latency time.Duration
+	Count   int64
+}
+
+// percentileTicks is how many points there are on the way from one percentile
+// halfway to 100, as in the plots of HdrHistogram.
+const percentileTicks = 5
+
+// Intervals are those of the recorder's timeline until now.
+func (r *Recorder) Intervals() []Interval { return r.timeline.Intervals() }
+
+// Percentiles are the distribution of the latencies of good answers, from 0 to
+// 100 percent, ever closer to each other. None without answers.
+func (r *Recorder) Percentiles() []Percentile {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d := &r.latency
+	if d.histogram.TotalCount() == 0 {
+		return nil
+	}
+	brackets := d.histogram.CumulativeDistributionWithTicks(percentileTicks)
+	points := make([]Percentile, 0, len(brackets))
+	for _, b := range brackets {
+		latency := min(max(time.Duration(b.ValueAt)*unit, d.least), d.most)
+		points = append(points, Percentile{Percent: b.Quantile, Latency: latency, Count: b.Count})
+	}
+	return points
+}
