@@ -10,9 +10,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"triptych/loadtest/bench/rows"
+	"triptych/loadtest/bench/sheet"
+	"triptych/loadtest/page"
 )
 
 // SideArgument, before the folder of a repository and the library of ONNX Runtime,
@@ -29,6 +32,8 @@ type runner struct {
 	folder string
 	images [][]byte
 	shared shared
+	// runs are shown on the page.
+	runs []page.Run
 }
 
 // Run is the program: it returns the exit status.
@@ -42,7 +47,7 @@ func Run(ctx context.Context, args []string, getenv func(string) string, stdin i
 		b.settings, b.Book = s, book
 		return b.rows()
 	}}.Run(ctx, args, stdout, stderr)
-	if err := b.end(); err != nil {
+	if err := b.end(args); err != nil {
 		_, _ = fmt.Fprintln(stderr, "bench:", err)
 		return rows.NotRun
 	}
@@ -64,11 +69,15 @@ func (b *runner) rows() map[int]rows.Row {
 	return all
 }
 
-// end stops what still runs and writes the page, when there is something to show.
-func (b *runner) end() error {
+// end stops what still runs and writes the page, where there is something to show.
+func (b *runner) end(args []string) error {
 	err := b.shared.stop()
 	if b.folder != "" {
 		err = errors.Join(err, os.RemoveAll(b.folder))
+	}
+	if b.Book != nil && len(b.Report.Figures) > 0 && b.page != "" {
+		command := strings.Join(append([]string{"bench-chain"}, args...), " ")
+		err = errors.Join(err, sheet.Write(b.page, "Triptych: the whole chain", command, b.Report, b.runs))
 	}
 	return err
 }

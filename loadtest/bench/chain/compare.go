@@ -102,17 +102,24 @@ func (b *runner) withRival(ctx context.Context, c contest, f func(...*side) erro
 
 // window is one measurement of a side.
 func (b *runner) window(ctx context.Context, c contest, s *side, round int) error {
-	r, sample, err := s.closed(ctx, c.callers, b.Window)
-	if err == nil {
-		err = answered(r)
-	}
+	w, err := whole(s.closed(ctx, c.callers, b.Window))
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
-	sample.Row, sample.Round, sample.Name = c.row, round+1, c.name
-	b.Keep(sample)
-	b.show(sample)
+	w.sample.Row, w.sample.Round, w.sample.Name = c.row, round+1, c.name
+	b.Keep(w.sample)
+	b.show(w.sample)
+	b.draw(round, w, fmt.Sprintf("Row %d, %s: %s", c.row, c.name, s.name))
 	return nil
+}
+
+// draw keeps a window of the first round for the page: more of them would show the
+// same.
+func (b *runner) draw(round int, w window, name string) {
+	if round == 0 {
+		w.run.Name = name
+		b.runs = append(b.runs, w.run)
+	}
 }
 
 // show tells of a sample.

@@ -2,8 +2,6 @@ package chain
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -70,17 +68,7 @@ func (s *settings) Validate() error {
 	if s.photographs < 1 {
 		return config.Wrong("photographs", "is %d, must be 1 or more", s.photographs)
 	}
-	return built(s.binaries)
-}
-
-// built is an error where one of our binaries is missing.
-func built(folder string) error {
-	for _, name := range append(stack.Stages(), stack.Gateway) {
-		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
-			return fmt.Errorf("there is no %s: make build makes it", filepath.Join(folder, name))
-		}
-	}
-	return nil
+	return stack.Built(s.binaries)
 }
 
 // notes tell the reader of the figures what they were taken with.

@@ -103,10 +103,7 @@ func (b *runner) sameAnswers(ctx context.Context, s *stack.Stack, them *turns.Si
 func (b *runner) inTurn(ctx context.Context, us *side, them *turns.Side) error {
 	length := b.Window / turnPart
 	for n := range b.Rounds*turnCount + 1 {
-		r, sample, err := us.closed(ctx, sideCallers, length)
-		if err == nil {
-			err = answered(r)
-		}
+		w, err := whole(us.closed(ctx, sideCallers, length))
 		if err != nil {
 			return err
 		}
@@ -117,6 +114,7 @@ func (b *runner) inTurn(ctx context.Context, us *side, them *turns.Side) error {
 		if n == 0 {
 			continue
 		}
+		sample := w.sample
 		sample.Row, sample.Round, sample.Name = 5, n, oneProcess
 		b.Keep(sample)
 		b.Keep(figure.Sample{Row: 5, Round: n, Side: oneProcess, Name: oneProcess, Throughput: float64(turn.Count) / turn.Wall, Value: turn.Each()})

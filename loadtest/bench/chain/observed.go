@@ -101,18 +101,16 @@ func (w *watching) turn(ctx context.Context, name string, s *side, n int) error 
 		failed <- nil
 	}
 	before := w.receiver.Spans()
-	r, sample, err := s.closed(ctx, w.callers, w.Window/turnPart)
+	got, err := whole(s.closed(ctx, w.callers, w.Window/turnPart))
 	stop()
 	prometheus.Wait()
-	if err = errors.Join(err, <-failed); err == nil {
-		err = answered(r)
-	}
-	if err != nil {
+	if err := errors.Join(err, <-failed); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
+	sample := got.sample
 	sample.Row, sample.Round, sample.Side, sample.Name = 6, n+1, name, w.name
 	w.Keep(sample)
-	w.Keep(figure.Sample{Row: 6, Round: n + 1, Side: name, Name: w.name + ", spans", Value: float64(w.receiver.Spans()-before) / float64(r.Answered)})
+	w.Keep(figure.Sample{Row: 6, Round: n + 1, Side: name, Name: w.name + ", spans", Value: float64(w.receiver.Spans()-before) / float64(got.result.Answered)})
 	w.show(sample)
 	return nil
 }

@@ -53,10 +53,7 @@ func (b *runner) overload(ctx context.Context) (err error) {
 }
 
 func (b *runner) overloadOnce(ctx context.Context, s *stack.Stack, us *side, round int) error {
-	r, most, err := us.closed(ctx, capacityCallers, b.Window)
-	if err == nil {
-		err = answered(r)
-	}
+	most, err := whole(us.closed(ctx, capacityCallers, b.Window))
 	if err != nil {
 		return err
 	}
@@ -67,27 +64,28 @@ func (b *runner) overloadOnce(ctx context.Context, s *stack.Stack, us *side, rou
 		windows time.Duration
 	}{{busyName, busyLoad, busyWindows}, {overloadName, tooMuch, overloadWindows}} {
 		peak := watchMemory(s)
-		r, sample, err := us.open(ctx, us.Target, phase.load*most.Throughput, phase.windows*b.Window, round)
+		w, err := us.open(ctx, us.Target, phase.load*most.sample.Throughput, phase.windows*b.Window, round)
 		held, unread := peak()
 		if err := errors.Join(err, unread); err != nil {
 			return err
 		}
 		// Answers that came after the last request was sent are goodput of no time.
-		sample.Throughput = float64(r.Answered) / max(r.Elapsed, phase.windows*b.Window).Seconds()
-		b.keepOverload(round, phase.name, sample)
+		w.sample.Throughput = float64(w.result.Answered) / max(w.result.Elapsed, phase.windows*b.Window).Seconds()
+		b.keepOverload(round, phase.name, w)
 		b.Keep(figure.Sample{Row: 7, Round: round + 1, Side: ours, Name: memoryOf + phase.name, Value: held})
-		b.Say("row 7 round %d  %-22s %.0f MiB at most, the generator took %.2f cores and was late by p99 %.1f ms", round+1, phase.name, held, sample.Generator, ms(r.Lateness.P99))
+		b.Say("row 7 round %d  %-22s %.0f MiB at most, the generator took %.2f cores and was late by p99 %.1f ms", round+1, phase.name, held, w.sample.Generator, ms(w.result.Lateness.P99))
 		if phase.name == overloadName {
-			b.keepRefusals(round, r)
+			b.keepRefusals(round, w.result)
 		}
 	}
 	return nil
 }
 
-func (b *runner) keepOverload(round int, name string, s figure.Sample) {
-	s.Row, s.Round, s.Name = 7, round+1, name
-	b.Keep(s)
-	b.show(s)
+func (b *runner) keepOverload(round int, name string, w window) {
+	w.sample.Row, w.sample.Round, w.sample.Name = 7, round+1, name
+	b.Keep(w.sample)
+	b.show(w.sample)
+	b.draw(round, w, "Row 7, the stand-in's chain: "+name)
 }
 
 // keepRefusals parts those who were told to come again from those who got nothing.

@@ -9,7 +9,6 @@ import (
 
 	"triptych/loadtest/bench/figure"
 	"triptych/loadtest/bench/stack"
-	"triptych/loadtest/measure"
 )
 
 // Row 8: the load, and in how many pieces a window is looked at.
@@ -47,15 +46,12 @@ func (b *runner) paused(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, us.Close()) }()
-	r, most, err := us.closed(ctx, capacityCallers, b.Window)
-	if err == nil {
-		err = answered(r)
-	}
+	most, err := whole(us.closed(ctx, capacityCallers, b.Window))
 	if err != nil {
 		return err
 	}
 	for round := range b.Rounds {
-		if err := b.pauseOnce(ctx, s, us, calmLoad*most.Throughput, round); err != nil {
+		if err := b.pauseOnce(ctx, s, us, calmLoad*most.sample.Throughput, round); err != nil {
 			return err
 		}
 	}
@@ -72,23 +68,27 @@ func (b *runner) paused(ctx context.Context) (err error) {
 func (b *runner) pauseOnce(ctx context.Context, s *stack.Stack, us *side, rate float64, round int) error {
 	t := &track{Target: us.Target}
 	var loading sync.WaitGroup
-	var result measure.Result
+	var w window
 	var failed error
 	began := time.Now()
-	loading.Go(func() { result, _, failed = us.open(ctx, t, rate, 2*b.Window+b.Window/2, round) })
+	loading.Go(func() { w, failed = us.open(ctx, t, rate, 2*b.Window+b.Window/2, round) })
 	pause, end, inFlight, err := b.pause(ctx, s.Service(stack.Preprocess+" 2"), t)
 	loading.Wait()
 	if err := errors.Join(err, failed); err != nil {
 		return err
 	}
+	result := w.result
+	b.draw(round, w, "Row 8, one of two replicas of preprocess paused")
 	for _, f := range result.Faults {
 		b.Say("row 8 round %d  %d x %s (%s), known after p50 %.1f ms", round+1, f.Count, f.Kind, f.Example, ms(f.Latency.P50))
 	}
 	piece := b.Window / pieces
-	limit := time.Duration(back * float64(slices.Max(t.worst(began, pause, piece))))
+	// The last piece before the pause has those that were caught by it.
+	calm := pause.Add(-piece)
+	limit := time.Duration(back * float64(slices.Max(t.worst(began, calm, piece))))
 	after := t.worst(pause, end.Add(b.Window/2), piece)
 	recovered := piece * time.Duration(firstCalm(after, limit))
-	before := p99Of(t, began, pause)
+	before := p99Of(t, began, calm)
 	once := p99Of(t, pause.Add(recovered), end.Add(b.Window/2))
 	for name, v := range map[string]float64{
 		beyondName: float64(max(result.Errors-inFlight, 0)), backName: recovered.Seconds(), beforeName: ms(before), duringName: ms(once),

@@ -11,6 +11,7 @@ import (
 	"triptych/loadtest/bench/stack"
 	"triptych/loadtest/load"
 	"triptych/loadtest/measure"
+	"triptych/loadtest/page"
 	"triptych/loadtest/target"
 )
 
@@ -32,9 +33,9 @@ const (
 // side is one that is measured: a model of a server, which answers like it did in
 // quiet.
 type side struct {
-	name  string
-	model string
-	items int
+	name           string
+	address, model string
+	items          int
 	target.Target
 	// cpu is the processor time of our services; nil for a rival.
 	cpu func() (time.Duration, error)
@@ -50,7 +51,7 @@ func (b *runner) open(ctx context.Context, name string, s *server.Server, model 
 	if err != nil {
 		return nil, err
 	}
-	it := &side{name: name, model: model, items: len(b.images), Target: t}
+	it := &side{name: name, address: s.Address, model: model, items: len(b.images), Target: t}
 	load.Closed(ctx, it.plan(min(b.Window, warmest)), callers, t, measure.NewRecorder())
 	return it, nil
 }
@@ -68,10 +69,19 @@ func (s *side) plan(d time.Duration) load.Plan {
 	return load.Plan{Duration: d, Timeout: patience, Items: s.items}
 }
 
+// window is what came of one: in full, as a sample, and as a run for the page.
+type window struct {
+	result measure.Result
+	sample figure.Sample
+	run    page.Run
+}
+
 // closed is one window with so many callers, each of which sends again when it has
 // its answer.
-func (s *side) closed(ctx context.Context, callers int, d time.Duration) (measure.Result, figure.Sample, error) {
-	return s.measured(func(r *measure.Recorder) { load.Closed(ctx, s.plan(d), callers, s.Target, r) })
+func (s *side) closed(ctx context.Context, callers int, d time.Duration) (window, error) {
+	return s.measured(fmt.Sprintf("closed loop, %d callers", callers), func(r *measure.Recorder) {
+		load.Closed(ctx, s.plan(d), callers, s.Target, r)
+	})
 }
 
 // outstanding bounds the requests of an open loop that are in flight.
@@ -79,31 +89,44 @@ const outstanding = 5000
 
 // open is one window of requests that come at random, at a rate, to a target that may
 // stand before the side's own.
-func (s *side) open(ctx context.Context, t load.Target, rate float64, d time.Duration, seed int) (measure.Result, figure.Sample, error) {
+func (s *side) open(ctx context.Context, t load.Target, rate float64, d time.Duration, seed int) (window, error) {
 	arrivals := load.Arrivals{Rate: rate, MaxOutstanding: outstanding, Seed: uint64(seed) + 1, Exact: true}
-	return s.measured(func(r *measure.Recorder) { load.Open(ctx, s.plan(d), arrivals, t, r) })
+	return s.measured(fmt.Sprintf("open loop, %.0f a second", rate), func(r *measure.Recorder) {
+		load.Open(ctx, s.plan(d), arrivals, t, r)
+	})
 }
 
 // measured drives the side and sums up. The value of the sample is the CPU of our
 // services for an answer, in milliseconds.
-func (s *side) measured(drive func(*measure.Recorder)) (measure.Result, figure.Sample, error) {
+func (s *side) measured(load string, drive func(*measure.Recorder)) (window, error) {
 	before, err := s.used()
 	if err != nil {
-		return measure.Result{}, figure.Sample{}, err
+		return window{}, err
 	}
 	own, recorder := measure.CPUTime(), measure.NewRecorder()
 	drive(recorder)
 	r := recorder.Result()
 	own = measure.CPUTime() - own
 	after, err := s.used()
-	sample := figure.Sample{
+	w := window{result: r, sample: figure.Sample{
 		Side: s.name, Throughput: r.Throughput(), P50: ms(r.Latency.P50), P99: ms(r.Latency.P99), Errors: r.Errors,
 		Generator: own.Seconds() / r.Elapsed.Seconds(),
-	}
+	}, run: page.Run{
+		Target: "gRPC " + s.address + ", model " + s.model, Load: load,
+		Result: r, Timeline: recorder.Intervals(), Percentiles: recorder.Percentiles(),
+	}}
 	if r.Answered > 0 {
-		sample.Value = 1e3 * (after - before).Seconds() / float64(r.Answered)
+		w.sample.Value = 1e3 * (after - before).Seconds() / float64(r.Answered)
 	}
-	return r, sample, err
+	return w, err
+}
+
+// whole is a window of which each request was answered.
+func whole(w window, err error) (window, error) {
+	if err == nil {
+		err = answered(w.result)
+	}
+	return w, err
 }
 
 func (s *side) used() (time.Duration, error) {

@@ -6,7 +6,9 @@ package stack
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -25,6 +27,16 @@ const (
 
 // Stages are the services behind the gateway.
 func Stages() []string { return []string{Preprocess, Predictor, Postprocess} }
+
+// Built is an error where one of our programs is missing in a folder.
+func Built(folder string) error {
+	for _, name := range append(Stages(), Gateway) {
+		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
+			return fmt.Errorf("there is no %s: make build makes it", filepath.Join(folder, name))
+		}
+	}
+	return nil
+}
 
 // Options say what runs.
 type Options struct {
