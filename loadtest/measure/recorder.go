@@ -25,6 +25,8 @@ type Answer struct {
 	Labels []string
 	// Sent and Received are the bytes of the bodies.
 	Sent, Received int
+	// Items is how many images the answer is about: those of a job. 0 is 1.
+	Items int
 }
 
 // Recorder collects what happens to the requests of one run. Safe for
@@ -34,12 +36,14 @@ type Recorder struct {
 	began     time.Time
 	inFlight  int64
 	answered  int64
+	items     int64
 	abandoned int64
 	sent      int64
 	received  int64
 	latency   distribution
 	lateness  distribution
 	faults    map[string]*fault
+	timeline  *Timeline
 }
 
 // FaultCount is how often a kind of error came, with the words of the first and
@@ -57,9 +61,14 @@ type fault struct {
 	latency distribution
 }
 
-// NewRecorder starts the clock.
-func NewRecorder() *Recorder {
+// NewRecorder starts the clock, with a timeline of its own.
+func NewRecorder() *Recorder { return NewRecorderOn(NewTimeline()) }
+
+// NewRecorderOn starts the clock of a recorder that also counts on a timeline
+// which others use too, such as that of a test in several stages.
+func NewRecorderOn(timeline *Timeline) *Recorder {
 	return &Recorder{
+		timeline: timeline,
 		began:    time.Now(),
 		latency:  newDistribution(),
 		lateness: newDistribution(),
@@ -73,6 +82,7 @@ func (r *Recorder) Started() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.inFlight++
+	r.timeline.started()
 }
 
 // Answered counts a good answer, with its latency and how late the request was
@@ -82,10 +92,12 @@ func (r *Recorder) Answered(a Answer, latency, late time.Duration) {
 	defer r.mu.Unlock()
 	r.inFlight--
 	r.answered++
+	r.items += int64(max(a.Items, 1))
 	r.sent += int64(a.Sent)
 	r.received += int64(a.Received)
 	r.latency.add(latency)
 	r.lateness.add(late)
+	r.timeline.answered(latency)
 }
 
 // Failed counts an error that was known after so long. Its latency is kept apart:
@@ -106,6 +118,7 @@ func (r *Recorder) Failed(f Fault, latency time.Duration) {
 		r.faults[f.Kind] = count
 	}
 	count.Count++
+	r.timeline.failed(count.Kind)
 	if f.Kind != Overrun {
 		count.latency.add(latency)
 	}
@@ -140,5 +153,8 @@ func (d *distribution) add(v time.Duration) {
 	d.most = max(d.most, v)
 	d.sum += v
 	// A value within the bounds can't fail.
-	_ = d.histogram.RecordValue(min(max(int64(v/unit), 1), longest))
+	_ = d.histogram.RecordValue(trackable(v))
 }
+
+// trackable is a latency as a histogram takes it.
+func trackable(v time.Duration) int64 { return min(max(int64(v/unit), 1), longest) }

@@ -12,7 +12,9 @@ type Result struct {
 	// Answered are good answers; with the errors and those abandoned and in
 	// flight they make up all requests.
 	Answered, Errors, Abandoned, InFlight int64
-	Sent, Received                        int64
+	// Items are what the good answers were about: more than Answered for jobs.
+	Items          int64
+	Sent, Received int64
 	// Faults are the errors by kind, the most frequent first.
 	Faults []FaultCount
 	// Latency is that of good answers. Lateness is how long after its due time
@@ -42,7 +44,7 @@ func (r *Recorder) Result() Result {
 	defer r.mu.Unlock()
 	result := Result{
 		Elapsed:  time.Since(r.began),
-		Answered: r.answered, Abandoned: r.abandoned, InFlight: r.inFlight,
+		Answered: r.answered, Items: r.items, Abandoned: r.abandoned, InFlight: r.inFlight,
 		Sent: r.sent, Received: r.received,
 		Faults:  make([]FaultCount, 0, len(r.faults)),
 		Latency: r.latency.spread(), Lateness: r.lateness.spread(),
@@ -63,12 +65,41 @@ func (d *distribution) spread() Spread {
 	if n == 0 {
 		return Spread{}
 	}
-	// A bucket's upper end may lie above the greatest value.
-	at := func(percent float64) time.Duration {
-		return min(max(time.Duration(d.histogram.ValueAtPercentile(percent))*unit, d.least), d.most)
-	}
 	return Spread{
 		Min: d.least, Mean: d.sum / time.Duration(n), Max: d.most,
-		P50: at(50), P90: at(90), P95: at(95), P99: at(99), P999: at(99.9),
+		P50: d.at(50), P90: d.at(90), P95: d.at(95), P99: d.at(99), P999: d.at(99.9),
 	}
+}
+
+// Percentile is a point of a distribution: Latency is not exceeded by Percent of
+// Count requests.
+type Percentile struct {
+	Percent float64
+	Latency time.Duration
+	Count   int64
+}
+
+// percentileTicks is how many points there are on the way from one percentile
+// halfway to 100, as in the plots of HdrHistogram.
+const percentileTicks = 5
+
+// Intervals are those of the recorder's timeline until now.
+func (r *Recorder) Intervals() []Interval { return r.timeline.Intervals() }
+
+// Percentiles are the distribution of the latencies of good answers, from 0 to
+// 100 percent, ever closer to each other. None without answers.
+func (r *Recorder) Percentiles() []Percentile {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d := &r.latency
+	if d.histogram.TotalCount() == 0 {
+		return nil
+	}
+	brackets := d.histogram.CumulativeDistributionWithTicks(percentileTicks)
+	points := make([]Percentile, 0, len(brackets))
+	for _, b := range brackets {
+		latency := min(max(time.Duration(b.ValueAt)*unit, d.least), d.most)
+		points = append(points, Percentile{Percent: b.Quantile, Latency: latency, Count: b.Count})
+	}
+	return points
 }

@@ -9,6 +9,7 @@ import (
 	"triptych/shared/admin"
 	"triptych/shared/app"
 	"triptych/shared/config"
+	"triptych/shared/heap"
 	"triptych/shared/modelserver"
 	"triptych/shared/rpc"
 	"triptych/shared/scheduling"
@@ -25,6 +26,7 @@ type Config struct {
 	Control     Control
 	App         app.Config
 	Scheduling  scheduling.Config
+	Heap        heap.Config
 	Admin       admin.Config
 	RPC         rpc.Config
 	Telemetry   telemetry.Config
@@ -45,6 +47,7 @@ func DefaultConfig() Config {
 		Control:     DefaultControl(),
 		App:         app.DefaultConfig(),
 		Scheduling:  scheduling.DefaultConfig(),
+		Heap:        heap.DefaultConfig(),
 		Admin:       admin.DefaultConfig(),
 		RPC:         rpc.DefaultConfig(),
 		Telemetry:   telemetry.DefaultConfig(),
@@ -56,7 +59,7 @@ func DefaultConfig() Config {
 }
 
 func (c *Config) sections() []config.Section {
-	return []config.Section{&c.Control, &c.App, &c.Scheduling, &c.Admin, &c.RPC, &c.Telemetry, &c.Stream, &c.Worker}
+	return []config.Section{&c.Control, &c.App, &c.Scheduling, &c.Heap, &c.Admin, &c.RPC, &c.Telemetry, &c.Stream, &c.Worker}
 }
 
 // RegisterFlags implements config.Section.
