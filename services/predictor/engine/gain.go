@@ -14,7 +14,9 @@ type gain struct {
 	mu    sync.Mutex
 	gears [2]float64 // nanoseconds a byte, narrow and wide; 0 when nothing is known
 	first [2]int     // how many of the first runs are known
-	runs  int        // for which a gear was chosen
+	runs  int        // since the last trial of the gear that is thought to be slower
+	trial int        // runs of it that are left
+	cold  bool       // the first one of a trial has not ended
 }
 
 const (
@@ -26,17 +28,22 @@ const (
 	// worthwhile is the most of a narrow run's time that a wide one may take, for it
 	// takes all cores.
 	worthwhile = 0.9
-	// trialEvery is how many runs there are to one in the gear that is thought to be
-	// slower: fewer than one in a hundred, so that it is not the 99th percentile.
-	trialEvery = 128
+	// trialRuns is how many runs there are in the gear that is thought to be slower,
+	// one after the other: the first finds the caches cold and tells nothing.
+	trialRuns = 4
+	// firstRuns of a gear touch its memory for the first time: the fastest counts.
+	firstRuns = 4
 	// gearWeight and trialWeight are those of the newest run, in the gear that is
 	// used and in the other.
 	gearWeight, trialWeight = 1. / 16, 1. / 4
-	// firstRuns of a gear touch its memory for the first time: the fastest counts.
-	firstRuns = 4
 	// mostOff bounds what one run can tell: it may have been held up.
 	mostOff = 3
 )
+
+// trialEvery is how many runs in a gear there are between trials of the other.
+// Narrow runs are so few among wide ones that they are not the 99th percentile;
+// wide ones among narrow runs cost little, and the machine may be quiet again.
+var trialEvery = [2]int{narrow: 48, wide: 100 * trialRuns}
 
 // choose is the gear for a run that is alone.
 func (g *gain) choose() int {
@@ -46,7 +53,12 @@ func (g *gain) choose() int {
 	if g.gears[best] == 0 {
 		return best
 	}
-	if g.runs++; g.runs%trialEvery == 0 {
+	if g.trial > 0 {
+		g.trial--
+		return 1 - best
+	}
+	if g.runs++; g.runs > trialEvery[best] {
+		g.runs, g.trial, g.cold = 0, trialRuns-1, true
 		return 1 - best
 	}
 	return best
@@ -71,9 +83,15 @@ func (g *gain) learn(gear int, bytes int64, took time.Duration) {
 		}
 		return
 	}
-	weight := trialWeight
-	if gear == g.best() {
-		weight = gearWeight
+	before, weight := g.best(), gearWeight
+	if gear != before {
+		if weight = trialWeight; g.cold {
+			g.cold = false
+			return
+		}
 	}
 	*known += weight * (math.Min(seen, mostOff**known) - *known)
+	if g.best() != before {
+		g.runs, g.trial = 0, 0
+	}
 }
