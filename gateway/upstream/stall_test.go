@@ -402,3 +402,23 @@ func TestNoBudget(t *testing.T) {
 		t.Errorf("%v were denied, %v made", denied, made)
 	}
 }
+
+// TestRoundsGoOn while a replica hangs: what another has to say is known as soon as
+// ever, and what the one has said stays known for a while.
+func TestRoundsGoOn(t *testing.T) {
+	t.Parallel()
+	one, two := mood(t, ""), mood(t, "")
+	f := start(t, one.Address, two.Address)
+	one.silent.Store(true)
+	eventually(t, "it counts as away", func() bool { return f.Ready() != nil })
+	begun := time.Now()
+	for range 10 {
+		nextRound(t, f)
+	}
+	// Each used to take the two seconds that the one has for its answer.
+	if took := time.Since(begun); took > 10*time.Second {
+		t.Errorf("ten rounds took %s", took)
+	}
+	one.silent.Store(false)
+	eventually(t, "it is back", func() bool { return f.Ready() == nil })
+}
