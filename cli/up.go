@@ -12,6 +12,7 @@ import (
 	"triptych/cli/cluster"
 	"triptych/shared/config"
 	"triptych/shared/failure"
+	"triptych/shared/heap"
 )
 
 func newUp(streams Streams) *cobra.Command {
@@ -31,6 +32,10 @@ environment, such as TRIPTYCH_MODEL_REPOSITORY.`,
 			if err := config.Validate(sections(&cfg)...); err != nil {
 				return err
 			}
+			if err := cfg.Common.Scheduling.Apply(); err != nil {
+				fmt.Fprintf(streams.Err, "triptych: %s\n", err)
+			}
+			defer heap.Tune(cfg.Common.Heap)()
 			cfg.NATS.Given = cmd.Flags().Changed
 			err := cluster.Run(cmd.Context(), cfg, streams.Err, func(r cluster.Ready) { writeReady(streams, r) })
 			return known(err)

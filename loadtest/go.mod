@@ -9,12 +9,18 @@ require (
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.1.0
 	go.yaml.in/yaml/v4 v4.0.0
+	golang.org/x/sync v0.25.0
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc
 	google.golang.org/grpc v1.85.0
 	google.golang.org/protobuf v1.36.12
 	triptych/proto v0.0.0
 	triptych/services/preprocess v0.0.0
 	triptych/shared v0.0.0
+)
+
+require (
+	github.com/NVIDIA/go-nvml v0.13.4-1 // indirect
+	github.com/yalue/onnxruntime_go v1.27.0 // indirect
 )
 
 require (
@@ -43,11 +49,13 @@ require (
 	go.opentelemetry.io/otel/trace v1.47.0 // indirect
 	go.opentelemetry.io/proto/otlp v1.11.0 // indirect
 	go.uber.org/goleak v1.3.0 // indirect
-	golang.org/x/image v0.48.0 // indirect
+	golang.org/x/image v0.48.0
 	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/sys v0.50.0 // indirect
 	golang.org/x/text v0.44.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260928230214-8a89bd6388cc // indirect
+	triptych/services/postprocess v0.0.0
+	triptych/services/predictor v0.0.0
 )
 
 replace triptych/proto => ../proto
@@ -55,3 +63,7 @@ replace triptych/proto => ../proto
 replace triptych/services/preprocess => ../services/preprocess
 
 replace triptych/shared => ../shared
+
+replace triptych/services/predictor => ../services/predictor
+
+replace triptych/services/postprocess => ../services/postprocess

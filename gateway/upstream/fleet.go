@@ -21,12 +21,14 @@ import (
 type Fleet struct {
 	config  Config
 	logger  *slog.Logger
+	began   time.Time
 	pools   []*pool
 	catalog atomic.Pointer[Catalog]
 	asked   atomic.Pointer[time.Time]     // when the last round that is over began
 	turned  atomic.Pointer[time.Time]     // when it ended; see Live
 	again   chan struct{}                 // asks for a round before it is due
 	over    atomic.Pointer[chan struct{}] // closed at the end of the round
+	leaving sync.Mutex                    // of who leaves a replica
 
 	mu     sync.Mutex // guards what follows
 	cancel context.CancelFunc
@@ -39,12 +41,15 @@ func New(cfg Config, rpcConfig rpc.Config, tel *telemetry.Telemetry) (*Fleet, er
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	f := &Fleet{config: cfg, logger: tel.Logger, again: make(chan struct{}, 1)}
+	f := &Fleet{config: cfg, logger: tel.Logger, began: time.Now(), again: make(chan struct{}, 1)}
 	over := make(chan struct{})
 	f.over.Store(&over)
 	f.catalog.Store(newCatalog(nil))
 	for _, a := range cfg.Addresses {
-		f.pools = append(f.pools, newPool(a, rpcConfig))
+		f.pools = append(f.pools, newPool(a, cfg, rpcConfig))
+	}
+	if err := tel.Registry.Register(newCollector(f)); err != nil {
+		return nil, failure.Wrap(err, failure.Internal, "register the metrics of the upstreams")
 	}
 	return f, nil
 }
@@ -64,6 +69,7 @@ func (f *Fleet) start(context.Context) error {
 	f.cancel = cancel
 	f.turn()
 	f.rounds.Go(func() { f.run(ctx) })
+	f.rounds.Go(func() { f.watch(ctx) })
 	return nil
 }
 
@@ -92,6 +98,9 @@ func (f *Fleet) stop(context.Context) error {
 	if f.cancel != nil {
 		f.cancel()
 		f.rounds.Wait()
+		for _, p := range f.pools {
+			p.asks.Wait()
+		}
 	}
 	f.turned.Store(nil)
 	f.announce()

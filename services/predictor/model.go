@@ -7,6 +7,7 @@ import (
 	"triptych/proto/inference"
 	"triptych/services/predictor/batcher"
 	"triptych/services/predictor/engine"
+	"triptych/shared/capacity"
 	"triptych/shared/modelserver"
 )
 
@@ -15,6 +16,7 @@ var (
 	_ modelserver.Warmer         = (*model)(nil)
 	_ modelserver.Describer      = (*model)(nil)
 	_ modelserver.PendingCounter = (*model)(nil)
+	_ modelserver.Reporter       = (*model)(nil)
 )
 
 // model is one loaded version: a session behind a batcher.
@@ -55,6 +57,9 @@ func (m *model) Properties() map[string]string { return maps.Clone(m.properties)
 
 // Pending is how many requests wait for their batch.
 func (m *model) Pending() int { return m.batcher.Pending() }
+
+// Capacity is how many batches run at once, and what waits for one.
+func (m *model) Capacity() capacity.Report { return m.batcher.Capacity() }
 
 // Close finishes what the batcher holds and frees the session.
 func (m *model) Close() error {

@@ -9,6 +9,7 @@ import (
 
 	"triptych/proto/inference"
 	"triptych/services/preprocess/decode"
+	"triptych/shared/capacity"
 	"triptych/shared/modelserver"
 	"triptych/shared/oip"
 )
@@ -24,6 +25,7 @@ var (
 	_ modelserver.TimedModel     = (*model)(nil)
 	_ modelserver.Describer      = (*model)(nil)
 	_ modelserver.PendingCounter = (*model)(nil)
+	_ modelserver.Reporter       = (*model)(nil)
 )
 
 // Infer is InferTimed without the times.
@@ -76,6 +78,10 @@ func (m *model) Properties() map[string]string {
 
 // Pending is how many requests wait until their first image is let in.
 func (m *model) Pending() int { return int(m.pending.Load()) }
+
+// Capacity is how many images are worked on at once, and what waits for that: of all
+// models together, for they share the workers.
+func (m *model) Capacity() capacity.Report { return m.backend.queue.Capacity() }
 
 // Close has nothing to free.
 func (m *model) Close() error { return nil }

@@ -24,8 +24,9 @@ type Section interface {
 	Validate() error
 }
 
-// reserved are variables of ours that no flag stands for.
-var reserved = []string{prefix + "CACHE"}
+// reserved are variables of ours that a program need not have a flag for: the cache of
+// builds, and what Makefile sets for all services at once.
+var reserved = []string{prefix + "CACHE", prefix + "ONNXRUNTIME"}
 
 // EnvName is the environment twin of a flag: --model-repository and
 // TRIPTYCH_MODEL_REPOSITORY.

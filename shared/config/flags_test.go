@@ -56,7 +56,7 @@ func TestParse(t *testing.T) {
 		"an empty twin is absent":     {nil, []string{"TRIPTYCH_COUNT=", "TRIPTYCH_X=", "COUNT=5", "=C:"}, defaults, nil, ""},
 		"unknown variables": {
 			nil,
-			[]string{"TRIPTYCH_ZEBRA=1", "TRIPTYCH_CACHE=/c", "HOME=/", "TRIPTYCH_CONT=4", "triptych_count=5"},
+			[]string{"TRIPTYCH_ZEBRA=1", "TRIPTYCH_CACHE=/c", "TRIPTYCH_ONNXRUNTIME=/c/lib.so", "HOME=/", "TRIPTYCH_CONT=4", "triptych_count=5"},
 			defaults,
 			[]string{"TRIPTYCH_CONT", "TRIPTYCH_ZEBRA"},
 			"",

@@ -252,9 +252,19 @@ func TestNotes(t *testing.T) {
 	store := natstest.Store(t, natstest.Server(t))
 	task := begun(t, store, fork(t), 1)
 	want := &pb.Note{Attempt: 1, Sequence: 5, Excused: 2, Failed: 1, Error: &pb.Error{Kind: "INTERNAL", Message: "broken"}}
-	if err := store.PutNote(t.Context(), task, want); err != nil {
-		t.Fatal(err)
+	change := func(name string, do func(*pb.Note)) {
+		t.Helper()
+		if err := store.ChangeNote(t.Context(), task, 5, name, do); err != nil {
+			t.Fatal(err)
+		}
 	}
+	excuse := func(n *pb.Note) { n.Excused++ }
+	change("1.excused", excuse)
+	change("1.excused", excuse) // it is not known whether it was stored
+	var both sync.WaitGroup
+	both.Go(func() { change("2.excused", excuse) })
+	both.Go(func() { change("3.failed", func(n *pb.Note) { n.Failed, n.Error = n.Failed+1, want.GetError() }) })
+	both.Wait()
 	for _, c := range []struct {
 		attempt  uint32
 		sequence uint64

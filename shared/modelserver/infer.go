@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"triptych/proto/inference"
+	"triptych/shared/capacity"
 	"triptych/shared/failure"
 	"triptych/shared/oip"
 )
@@ -27,6 +28,7 @@ func (s *Service) ModelInfer(ctx context.Context, req *inference.ModelInferReque
 	}
 	defer v.release()
 	resp, err := v.answer(ctx, req, start)
+	v.report(ctx, err)
 	took := time.Since(start)
 	s.registry.metrics.observe(v, err, took)
 	if err != nil {
@@ -34,6 +36,18 @@ func (s *Service) ModelInfer(ctx context.Context, req *inference.ModelInferReque
 		return nil, err
 	}
 	return resp, nil
+}
+
+// report tells whoever listens to the call how much more the model can take, with
+// each failure, and with as many of the other answers as are wanted.
+func (v *version) report(ctx context.Context, err error) {
+	reporter, ok := v.model.(Reporter)
+	if !ok {
+		return
+	}
+	if told := capacity.Of(ctx); told != nil && (err != nil || told.Wants(v.name, v.number, time.Now())) {
+		told.Tell(reporter.Capacity())
+	}
 }
 
 // answer makes and counts the answer to a request that came at start. A panic of

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"triptych/proto/inference"
+	"triptych/shared/capacity"
 )
 
 // Backend makes runnable models of one kind.
@@ -100,6 +101,12 @@ type Remarker interface {
 type PendingCounter interface {
 	// Pending is how many requests are accepted and not yet running.
 	Pending() int
+}
+
+// Reporter is a Model that knows how much it can take. It is asked often, after a
+// request: the answer must cost next to nothing.
+type Reporter interface {
+	Capacity() capacity.Report
 }
 
 // Timing tells where one request's time went. The three compute times are those

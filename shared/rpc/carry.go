@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"triptych/shared/call"
+	"triptych/shared/capacity"
 )
 
 // incoming reads what travels with a request out of the metadata; an id that is
@@ -47,6 +48,25 @@ func outgoing(ctx context.Context) context.Context {
 		pairs = append(pairs, k, v)
 	}
 	return metadata.AppendToOutgoingContext(ctx, pairs...)
+}
+
+// tellCapacity puts what was told of a model, if anything was, into the trailer of
+// the call's answer, a failure too.
+func tellCapacity(told *capacity.Told) {
+	if r, ok := told.Report(); ok {
+		// It fails when the caller has gone, who needs it no more.
+		_ = grpc.SetTrailer(told, metadata.MD{capacity.Trailer: {r.String()}})
+	}
+}
+
+// Capacity is what the trailer of an answer tells of the model that was called.
+// False when it says nothing, as that of a server which is not ours.
+func Capacity(trailer metadata.MD) (r capacity.Report, told bool) {
+	values := trailer[capacity.Trailer]
+	if len(values) == 0 {
+		return capacity.Report{}, false
+	}
+	return capacity.Parse(values[0])
 }
 
 func unaryClient(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {

@@ -28,6 +28,9 @@ type guard struct {
 func (g *guard) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (resp any, err error) {
 	ctx, cancel := g.bound(incoming(ctx), info.FullMethod)
 	defer cancel()
+	told := listen(ctx)
+	ctx = told
+	defer tellCapacity(told)
 	err = g.around(ctx, info.FullMethod, func() (err error) {
 		resp, err = next(ctx, req)
 		return err

@@ -129,3 +129,14 @@ func logging() (*telemetry.Telemetry, *log) {
 	tel.Logger = slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	return tel, logs
 }
+
+// benchClient is dial for benchmarks.
+func benchClient(b *testing.B, address string) inference.GRPCInferenceServiceClient {
+	b.Helper()
+	conn, err := rpc.Dial(address, rpc.DefaultConfig())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { conn.Close() })
+	return inference.NewGRPCInferenceServiceClient(conn)
+}

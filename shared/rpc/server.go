@@ -111,10 +111,10 @@ func (s *Server) Part(name string) app.Part {
 	return app.Part{Name: name, Start: s.Start, Stop: s.Stop, Failed: s.port.Failed(), Door: true}
 }
 
-// serverTracing makes a server span for each call that works. What a gateway or
+// serverTracing knows the connections, and makes a server span for each call that works. What a gateway or
 // a probe asks every second would bury those.
 func serverTracing(tel *telemetry.Telemetry) stats.Handler {
-	return otelgrpc.NewServerHandler(
+	return lines{otelgrpc.NewServerHandler(
 		otelgrpc.WithTracerProvider(tel.TracerProvider),
 		otelgrpc.WithMeterProvider(noop.NewMeterProvider()),
 		otelgrpc.WithPropagators(propagation.TraceContext{}),
@@ -123,5 +123,5 @@ func serverTracing(tel *telemetry.Telemetry) stats.Handler {
 			filters.MethodPrefix("ModelStreamInfer"),
 			filters.MethodPrefix("RepositoryModel"), // load and unload
 		)),
-	)
+	)}
 }

@@ -9,8 +9,10 @@ import (
 	"triptych/shared/admin"
 	"triptych/shared/app"
 	"triptych/shared/config"
+	"triptych/shared/heap"
 	"triptych/shared/modelserver"
 	"triptych/shared/rpc"
+	"triptych/shared/scheduling"
 	"triptych/shared/stream"
 	"triptych/shared/telemetry"
 	"triptych/shared/worker"
@@ -23,6 +25,8 @@ type Config struct {
 	GRPCAddress string
 	Control     Control
 	App         app.Config
+	Scheduling  scheduling.Config
+	Heap        heap.Config
 	Admin       admin.Config
 	RPC         rpc.Config
 	Telemetry   telemetry.Config
@@ -42,6 +46,8 @@ func DefaultConfig() Config {
 		GRPCAddress: config.GRPCAddress,
 		Control:     DefaultControl(),
 		App:         app.DefaultConfig(),
+		Scheduling:  scheduling.DefaultConfig(),
+		Heap:        heap.DefaultConfig(),
 		Admin:       admin.DefaultConfig(),
 		RPC:         rpc.DefaultConfig(),
 		Telemetry:   telemetry.DefaultConfig(),
@@ -53,7 +59,7 @@ func DefaultConfig() Config {
 }
 
 func (c *Config) sections() []config.Section {
-	return []config.Section{&c.Control, &c.App, &c.Admin, &c.RPC, &c.Telemetry, &c.Stream, &c.Worker}
+	return []config.Section{&c.Control, &c.App, &c.Scheduling, &c.Heap, &c.Admin, &c.RPC, &c.Telemetry, &c.Stream, &c.Worker}
 }
 
 // RegisterFlags implements config.Section.

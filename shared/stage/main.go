@@ -13,6 +13,7 @@ import (
 
 	"triptych/shared/admin"
 	"triptych/shared/config"
+	"triptych/shared/heap"
 	"triptych/shared/modelserver"
 	"triptych/shared/telemetry"
 )
@@ -73,6 +74,10 @@ func Main(p Process, name, summary string, cfg *Config, own config.Section, run 
 	for _, w := range warnings {
 		fmt.Fprintf(p.Stderr, "%s: %s is set, but no flag goes by it\n", name, w)
 	}
+	if err := cfg.Scheduling.Apply(); err != nil {
+		fmt.Fprintf(p.Stderr, "%s: %s\n", name, err)
+	}
+	defer heap.Tune(cfg.Heap)()
 	return report(p, name, run(ctx, p.Stderr))
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -71,6 +72,22 @@ func (c *Connection) EnsureModel(ctx context.Context, model string) error {
 	}
 	c.keeper.know(model)
 	return nil
+}
+
+// AckWait is how long a task of a model is left to a worker that no longer says that
+// it works on it: the least that its consumers have.
+func (c *Connection) AckWait(ctx context.Context, model string) (time.Duration, error) {
+	least := time.Duration(0)
+	for level := 1; level <= Levels; level++ {
+		consumer, err := c.js.Consumer(ctx, StepStream(model), StepConsumer(level))
+		if err != nil {
+			return 0, Failure(err)
+		}
+		if own := consumer.CachedInfo().Config.AckWait; least == 0 || own < least {
+			least = own
+		}
+	}
+	return least, nil
 }
 
 // all is everything that must be there, and the queues of models that are there.

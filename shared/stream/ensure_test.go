@@ -18,7 +18,7 @@ import (
 
 // names are all that one model and all jobs have.
 var names = []string{
-	"TRIPTYCH_INPUTS", "TRIPTYCH_VERDICTS", "TRIPTYCH_DEAD", "TRIPTYCH_NOTES", "KV_triptych", "OBJ_triptych-blobs", "OBJ_triptych-uploads", "OBJ_triptych-tensors",
+	"TRIPTYCH_INPUTS", "TRIPTYCH_VERDICTS", "TRIPTYCH_DEAD", "TRIPTYCH_NOTES", "TRIPTYCH_NAKS", "KV_triptych", "OBJ_triptych-blobs", "OBJ_triptych-uploads", "OBJ_triptych-tensors",
 	"TRIPTYCH_STEP_a_5fmodel", "TRIPTYCH_STEP_a_5fmodel/level-1", "TRIPTYCH_STEP_a_5fmodel/level-2", "TRIPTYCH_STEP_a_5fmodel/level-3",
 }
 
@@ -44,10 +44,10 @@ func TestEverythingIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	c := natstest.Connect(t, natstest.In(natstest.Server(t)))
 	status, err := c.Status(t.Context())
-	if diff := cmp.Diff(map[string][]string{stream.Missing: names[:8]}, states(status)); diff != "" || err != nil {
+	if diff := cmp.Diff(map[string][]string{stream.Missing: names[:9]}, states(status)); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	if diff := cmp.Diff(map[string][]string{stream.Made: names[:8]}, states(apply(t, c))); diff != "" {
+	if diff := cmp.Diff(map[string][]string{stream.Made: names[:9]}, states(apply(t, c))); diff != "" {
 		t.Error(diff)
 	}
 	for range 2 {
@@ -84,7 +84,7 @@ func TestChangedLimitsAreApplied(t *testing.T) {
 		"dead":     {func(l *stream.Limits) { l.DeadBytes = 1 << 20 }, map[string]string{"TRIPTYCH_DEAD": "max_bytes 67108864 -> 1048576"}},
 		"records":  {func(l *stream.Limits) { l.RecordBytes = 1 << 20 }, map[string]string{"KV_triptych": "max_bytes 268435456 -> 1048576"}},
 		"objects":  {func(l *stream.Limits) { l.BlobBytes = 1 << 20 }, map[string]string{"OBJ_triptych-blobs": "max_bytes 2147483648 -> 1048576", "OBJ_triptych-uploads": "max_bytes 2147483648 -> 1048576"}},
-		"notes":    {func(l *stream.Limits) { l.NoteBytes = 1 << 20 }, map[string]string{"TRIPTYCH_NOTES": "max_bytes 268435456 -> 1048576", "OBJ_triptych-tensors": "max_bytes 268435456 -> 1048576"}},
+		"notes":    {func(l *stream.Limits) { l.NoteBytes = 1 << 20 }, map[string]string{"TRIPTYCH_NOTES": "max_bytes 268435456 -> 1048576", "TRIPTYCH_NAKS": "max_bytes 16777216 -> 1048576", "OBJ_triptych-tensors": "max_bytes 268435456 -> 1048576"}},
 		"steps":    {func(l *stream.Limits) { l.StepBytes, l.StepMessages = 1<<20, 16 }, map[string]string{"TRIPTYCH_STEP_a_5fmodel": "max_bytes 134217728 -> 1048576, max_msgs 4096 -> 16"}},
 		"ack wait": {func(l *stream.Limits) { l.AckWait = time.Minute }, map[string]string{"TRIPTYCH_STEP_a_5fmodel/level-1": "ack_wait 30s -> 1m0s", "TRIPTYCH_STEP_a_5fmodel/level-2": "ack_wait 30s -> 1m0s", "TRIPTYCH_STEP_a_5fmodel/level-3": "ack_wait 30s -> 1m0s"}},
 	}

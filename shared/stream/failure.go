@@ -85,6 +85,6 @@ func ofAPI(err error, api *jetstream.APIError) error {
 	case jetstream.JSErrCodeJetStreamNotEnabled, jetstream.JSErrCodeJetStreamNotEnabledForAccount:
 		return failure.Wrap(err, failure.Unavailable, "NATS stores nothing: JetStream is off")
 	default:
-		return failure.Wrap(err, failure.Unavailable, "the job store does not take it")
+		return failure.Wrap(err, failure.Unavailable, "NATS refuses what it was asked for: %s", api.Description)
 	}
 }

@@ -60,7 +60,7 @@ func TestFailuresOfNATS(t *testing.T) {
 		"larger than the server":   {func() error { return publish("bytes", 1<<20+1) }, failure.TooLarge, "a message is larger than NATS takes"},
 		"written since":            {func() error { return publish("bytes", 1, jetstream.WithExpectLastSequencePerSubject(7)) }, failure.Conflict, "it was written since"},
 		"written since, of all":    {func() error { return publish("bytes", 1, jetstream.WithExpectLastSequence(7)) }, failure.Conflict, "it was written since"},
-		"another stream":           {func() error { return publish("bytes", 1, jetstream.WithExpectStream("OTHER")) }, failure.Unavailable, "the job store does not take it"},
+		"another stream":           {func() error { return publish("bytes", 1, jetstream.WithExpectStream("OTHER")) }, failure.Unavailable, "NATS refuses what it was asked for: expected stream does not match"},
 		"nobody":                   {func() error { return publish("nobody", 1) }, failure.Unavailable, "the job store does not answer"},
 		"no stream":                {func() error { _, err := js.Stream(t.Context(), "NONE"); return err }, failure.NotFound, "it is not there"},
 		"no consumer":              {func() error { _, err := js.Consumer(t.Context(), "BYTES", "none"); return err }, failure.NotFound, "it is not there"},

@@ -16,8 +16,11 @@ const (
 	// Dead keeps the dead letters.
 	Dead = "TRIPTYCH_DEAD"
 	// Notes keeps, in memory, what a running item must not forget: the parts of a
-	// join, and deliveries that do not count as failed.
+	// join.
 	Notes = "TRIPTYCH_NOTES"
+	// Naks counts, in memory, deliveries of tasks that do not count as failed. Parts of
+	// joins can't fill it.
+	Naks = "TRIPTYCH_NAKS"
 	// Records is the key-value bucket of job records, idempotency keys and the lease.
 	Records = "triptych"
 	// Blobs is the object store's bucket of inputs and answers that are too large for
@@ -93,8 +96,11 @@ func JoinSubject(job string, item, attempt, step, from uint32) string {
 // NakSubject is where the deliveries of a task that do not count as failed are
 // counted.
 func NakSubject(job string, item, step uint32) string {
-	return fmt.Sprintf("triptych.note.%s.%d.nak.%d", job, item, step)
+	return fmt.Sprintf("triptych.nak.%s.%d.%d", job, item, step)
 }
+
+// NakSubjects are those of a whole job.
+func NakSubjects(job string) string { return "triptych.nak." + job + ".>" }
 
 // NoteSubjects are all notes of an item; of a whole job for "*".
 func NoteSubjects(job, item string) string { return "triptych.note." + job + "." + item + ".>" }

@@ -51,3 +51,20 @@ func TestItemOf(t *testing.T) {
 		}
 	}
 }
+
+func TestStepOf(t *testing.T) {
+	t.Parallel()
+	whole := stream.Step{Level: 3, Job: "j", Item: 4294967295, Step: 2}
+	if got, ok := stream.StepOf(stream.StepSubject("a.model *", whole.Level, whole.Job, whole.Item, whole.Step)); got != whole || !ok {
+		t.Errorf("got %+v, %t", got, ok)
+	}
+	for _, subject := range []string{
+		"", "triptych.step.a.1.j.0", "triptych.step.a.1.j.0.0.0", "triptych.note.a.1.j.0.0",
+		stream.StepSubject("a", 0, "j", 0, 0), stream.StepSubject("a", 4, "j", 0, 0),
+		"triptych.step.a.1.j.4294967296.0", "triptych.step.a.1.j.0.-1", "triptych.step.a.x.j.0.0",
+	} {
+		if got, ok := stream.StepOf(subject); ok {
+			t.Errorf("%q is %+v", subject, got)
+		}
+	}
+}

@@ -12,6 +12,9 @@ const (
 	// notesFor is how long a note is kept: an item that waits longer for its other
 	// parts is started again.
 	notesFor = time.Hour
+	// nakPart is the part of the bytes for notes, once more, that the counts of
+	// deliveries may take.
+	nakPart = 16
 	// ackPending bounds the tasks of one level that are with workers.
 	ackPending = 1024
 	// ModelKey is the metadata of a step stream that names its model.
@@ -44,6 +47,10 @@ func (l *Limits) shared() []wanted {
 		// New messages are refused when a stream is full: the other policy drops what
 		// was accepted.
 		c.Discard, c.Replicas, c.Duplicates, c.MaxMsgs, c.MaxMsgSize = jetstream.DiscardNew, l.Replicas, duplicates, -1, -1
+		if c.Name == Naks {
+			// It is written when something else is full or away: it must never be.
+			c.Discard = jetstream.DiscardOld
+		}
 	}
 	return all
 }
@@ -68,6 +75,10 @@ func (l *Limits) streams() []wanted {
 		{flag: "jobs-note-bytes", StreamConfig: jetstream.StreamConfig{
 			Name: Notes, Description: "What a running item must not forget.", Subjects: []string{"triptych.note.>"},
 			MaxMsgsPerSubject: 1, MaxBytes: l.NoteBytes, MaxAge: notesFor, Storage: jetstream.MemoryStorage,
+		}},
+		{flag: "jobs-note-bytes", StreamConfig: jetstream.StreamConfig{
+			Name: Naks, Description: "Deliveries of tasks that do not count as failed.", Subjects: []string{"triptych.nak.>"},
+			MaxMsgsPerSubject: 1, MaxBytes: max(l.NoteBytes/nakPart, leastBytes), MaxAge: notesFor, Storage: jetstream.MemoryStorage,
 		}},
 	}
 }

@@ -201,6 +201,61 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
+// Parts of joins that fill their stream do not make items be given up: what need not
+// count is kept elsewhere, and no task is held for longer than a task may be.
+func TestFullNotes(t *testing.T) {
+	store := natstest.Store(t, natstest.Server(t))
+	js := store.Connection().JetStream()
+	for _, name := range []string{stream.Notes, stream.Naks} {
+		s, err := js.Stream(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		limited := s.CachedInfo().Config
+		limited.MaxBytes = 1 << 10
+		if _, err := js.UpdateStream(t.Context(), limited); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill := &nats.Msg{Subject: stream.JoinSubject("other", 0, 1, 1, 0), Data: make([]byte, 900)}
+	if _, err := js.PublishMsg(t.Context(), fill); err != nil {
+		t.Fatal(err)
+	}
+	run, runs := failing(8, failure.Busy)
+	cfg := settings()
+	cfg.Delay = time.Millisecond
+	open(t, cfg, store, newModels(map[string]infer{"a": run}), telemetry.Discard())
+	begin(t, store, item(t, store, chain(t, "a"), "j", 0, 10))
+	if v := gives(t, store, "j", 0, 11); v.GetAttempts() != 0 || runs.Load() != 9 {
+		t.Errorf("%d attempts and %d runs", v.GetAttempts(), runs.Load())
+	}
+}
+
+// A note that can't be stored is given up in the end: the task is given back, and
+// others are taken.
+func TestNoNotes(t *testing.T) {
+	store := natstest.Store(t, natstest.Server(t))
+	js := store.Connection().JetStream()
+	s, err := js.Stream(t.Context(), stream.Naks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limited := s.CachedInfo().Config
+	limited.MaxBytes, limited.Discard = 1, jetstream.DiscardNew
+	if _, err := js.UpdateStream(t.Context(), limited); err != nil {
+		t.Fatal(err)
+	}
+	run, runs := failing(1, failure.Busy)
+	cfg := settings()
+	cfg.Hold = 100 * time.Millisecond
+	open(t, cfg, store, newModels(map[string]infer{"a": run}), telemetry.Discard())
+	begin(t, store, item(t, store, chain(t, "a"), "j", 0, 10))
+	gives(t, store, "j", 0, 11)
+	if runs.Load() != 2 {
+		t.Errorf("%d runs", runs.Load())
+	}
+}
+
 // A verdict that can't be stored is not lost: the task is held, and given back, and
 // comes again until it can.
 func TestFullVerdicts(t *testing.T) {

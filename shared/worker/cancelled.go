@@ -13,6 +13,7 @@ import (
 	pb "triptych/proto/jobs"
 	"triptych/shared/jobs"
 	"triptych/shared/stream"
+	"triptych/shared/telemetry"
 )
 
 // maxCancelled bounds the jobs that are known to be cancelled; the oldest are
@@ -59,13 +60,12 @@ const watchAgain = time.Second
 
 // watch follows the records of jobs until ctx ends.
 func (c *cancelled) watch(ctx context.Context, store *jobs.Store, logger *slog.Logger) {
-	failing := false
+	var trouble telemetry.Trouble
 	for ctx.Err() == nil {
-		err := c.follow(ctx, store)
-		if err != nil && ctx.Err() == nil && !failing {
-			logger.Warn("cancelled jobs can't be followed now", "error", err)
+		err := c.follow(ctx, store, trouble.Worked)
+		if err != nil && ctx.Err() == nil {
+			trouble.Failed(ctx, logger, "cancelled jobs can't be followed now", err)
 		}
-		failing = err != nil
 		select {
 		case <-ctx.Done():
 		case <-time.After(watchAgain):
@@ -73,7 +73,7 @@ func (c *cancelled) watch(ctx context.Context, store *jobs.Store, logger *slog.L
 	}
 }
 
-func (c *cancelled) follow(ctx context.Context, store *jobs.Store) error {
+func (c *cancelled) follow(ctx context.Context, store *jobs.Store, begun func()) error {
 	kv, err := store.Records(ctx)
 	if err != nil {
 		return err
@@ -83,6 +83,7 @@ func (c *cancelled) follow(ctx context.Context, store *jobs.Store) error {
 		return stream.Failure(err)
 	}
 	defer func() { _ = watcher.Stop() }()
+	begun()
 	for {
 		select {
 		case <-ctx.Done():

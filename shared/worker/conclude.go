@@ -9,6 +9,7 @@ import (
 	pb "triptych/proto/jobs"
 	"triptych/shared/failure"
 	"triptych/shared/jobs"
+	"triptych/shared/stream"
 	"triptych/shared/telemetry"
 )
 
@@ -93,16 +94,16 @@ func errorOf(err error) *pb.Error {
 // unreadable ends a task that can't be read: as a dead letter when its subject says
 // whose it is.
 func (p *puller) unreadable(ctx context.Context, d *delivery, why error) {
-	a, ok := addressOf(d.msg.Subject)
+	a, ok := stream.StepOf(d.msg.Subject)
 	if !ok {
 		p.door.tel.Logger.ErrorContext(ctx, "a task can't be read", "model", p.model, "subject", d.msg.Subject, "error", why)
 		d.term()
 		p.metrics.task(outcomeDead)
 		return
 	}
-	v := &pb.Verdict{Job: a.job, Item: a.item, Step: p.model, Attempts: d.earlier() + 1, Error: errorOf(why)}
+	v := &pb.Verdict{Job: a.Job, Item: a.Item, Step: p.model, Attempts: d.earlier() + 1, Error: errorOf(why)}
 	err := p.persist(ctx, func(ctx context.Context) error {
-		fence, decided, err := p.door.store.Fence(ctx, a.job, a.item)
+		fence, decided, err := p.door.store.Fence(ctx, a.Job, a.Item)
 		if err != nil || decided {
 			return err
 		}
@@ -112,7 +113,7 @@ func (p *puller) unreadable(ctx context.Context, d *delivery, why error) {
 		p.refuse(d, nakFull)
 		return
 	}
-	p.door.tel.Logger.ErrorContext(ctx, "an item was given up: its task can't be read", "job", a.job, "item", a.item, "model", p.model, "error", why)
+	p.door.tel.Logger.ErrorContext(ctx, "an item was given up: its task can't be read", "job", a.Job, "item", a.Item, "model", p.model, "error", why)
 	d.ack()
 	p.metrics.task(outcomeDead)
 }

@@ -38,6 +38,7 @@ type Door struct {
 	house     house
 	cancelled cancelled
 	held      held
+	owed      owed
 	now       func() time.Time // the wall clock: deadlines are by it
 
 	stopTaking context.CancelFunc
@@ -58,7 +59,7 @@ func WithClock(now func() time.Time) Option { return func(d *Door) { d.now = now
 
 // New makes a door that takes nothing before it starts.
 func New(cfg Config, store *jobs.Store, models Models, tel *telemetry.Telemetry, options ...Option) (*Door, error) {
-	d := &Door{cfg: cfg, store: store, models: models, tel: tel, now: time.Now, pullers: map[string]*puller{}}
+	d := &Door{cfg: cfg, store: store, models: models, tel: tel, now: time.Now, owed: owed{woke: make(chan struct{}, 1)}, pullers: map[string]*puller{}}
 	for _, o := range options {
 		o(d)
 	}

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	pb "triptych/proto/jobs"
@@ -23,7 +24,7 @@ func (w *work) excuse(ctx context.Context, why error, reason string) {
 	if ctx.Err() != nil {
 		after = 0 // others may take it at once
 	}
-	w.remember(ctx, func(n *pb.Note) { n.Excused++ })
+	w.excused(ctx)
 	if w.delivery.nak(after) {
 		w.metrics.nak(reason)
 	}
@@ -38,44 +39,42 @@ func (w *work) fail(ctx context.Context, why error) {
 		w.bury(ctx, why)
 		return
 	}
-	w.remember(ctx, func(n *pb.Note) {
-		n.Failed++
-		n.Error = errorOf(why)
-	})
+	w.failed(ctx, why)
 	if w.delivery.nak(w.backoff(w.task.Failed - 1)) {
 		w.metrics.nak(nakFailed)
 	}
 }
 
-// remember changes the note of the task. It holds the task until that is stored,
-// for what is not noted counts against the item; at the end of the process it tries
-// once.
-func (w *work) remember(ctx context.Context, change func(*pb.Note)) {
-	ending := ctx.Err() != nil
-	if ending {
+// excused sees to it that the delivery does not count. What can't be noted now is
+// noted later, and until then this worker knows.
+func (w *work) excused(ctx context.Context) {
+	e, ok := w.delivery.excuse()
+	if ok && w.remember(ctx, func(ctx context.Context) error { return e.note(ctx, w.door.store) }) != nil {
+		w.door.owed.add(e)
+	}
+}
+
+// failed sees to it that the delivery counts as one that failed. If that can't be
+// noted it counts as one that never ended.
+func (w *work) failed(ctx context.Context, why error) {
+	name := strconv.FormatUint(w.delivery.meta.NumDelivered, 10) + ".failed"
+	_ = w.remember(ctx, func(ctx context.Context) error {
+		return w.door.store.ChangeNote(ctx, w.task, w.delivery.meta.Sequence.Stream, name, func(n *pb.Note) {
+			n.Failed++
+			n.Error = errorOf(why)
+		})
+	})
+}
+
+// remember has something noted of the task, which is held until then, but no longer
+// than a task is held. At the end of the process it has little time.
+func (w *work) remember(ctx context.Context, note func(context.Context) error) error {
+	if ctx.Err() != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), noteWithin)
 		defer cancel()
 	}
-	var note *pb.Note
-	put := func(ctx context.Context) (err error) {
-		if note == nil {
-			if w.note == nil {
-				if w.note, err = w.door.store.Note(ctx, w.task, w.delivery.meta.Sequence.Stream); err != nil {
-					return err
-				}
-			}
-			note = w.note
-			change(note)
-		}
-		return w.door.store.PutNote(ctx, w.task, note)
-	}
-	for {
-		err := w.persist(ctx, put)
-		if err == nil || ending || ctx.Err() != nil || !mayPass(err) {
-			return
-		}
-	}
+	return w.persist(ctx, note)
 }
 
 // refuse gives back a task that nobody has looked at.
@@ -84,10 +83,11 @@ func (p *puller) refuse(d *delivery, reason string) {
 	defer cancel()
 	_, task, err := p.door.store.ReadTask(ctx, d.msg.Header, d.msg.Data)
 	if err == nil {
-		var note *pb.Note
-		if note, err = p.door.store.Note(ctx, task, d.meta.Sequence.Stream); err == nil {
-			note.Excused++
-			err = p.door.store.PutNote(ctx, task, note)
+		d.read(task)
+		if e, ok := d.excuse(); ok {
+			if err = e.note(ctx, p.door.store); err != nil {
+				p.door.owed.add(e)
+			}
 		}
 	}
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 const (
 	// standing is how long a request for a single task stands at a level on which
-	// nothing comes, and flowing how long one for many stands: it keeps slots.
+	// nothing comes, and flowing how long one for several stands: it keeps slots.
 	standing = 2 * time.Second
 	flowing  = 300 * time.Millisecond
 	// overdue is after what time beyond that a request counts as lost.
@@ -45,7 +45,7 @@ func (r request) body() pull { return pull{Batch: r.batch, Expires: r.stands, No
 
 // plan decides for how many tasks of which level is asked, so that never more can
 // come than there are slots. With slots enough a request stands at every level, a
-// large one where tasks come. With few, one level is asked after the other. The
+// larger one where tasks come. With few, one level is asked after the other. The
 // urgent ones go first, and none is left out. It is used by one goroutine.
 type plan struct {
 	levels [stream.Levels + 1]line
@@ -66,6 +66,9 @@ type line struct {
 	full   bool      // the last request brought all that it asked for
 	passed int       // requests of a more urgent level since its own
 }
+
+// hot tells whether tasks come.
+func (l *line) hot(now time.Time) bool { return now.Sub(l.last) < hotFor }
 
 // forget takes all requests for lost.
 func (p *plan) forget() {
@@ -112,8 +115,10 @@ func (p *plan) next(now time.Time, slots, taken int) []request {
 	return p.standing(now, free, slots, taken)
 }
 
-// standing asks at every level at which no request stands: for one task, or, where
-// the last request brought all that it asked for, for as many as there is room. Below
+// standing asks at every level at which no request stands: for one task; where the
+// last request brought all that it asked for, for as many as are there and have room;
+// and where tasks come one by one, for half of what is free. The rest is for a more
+// urgent level that becomes active: a request that stands can't be taken back. Below
 // a level that has more to bring the others have one in turnEvery requests.
 func (p *plan) standing(now time.Time, free, slots, taken int) []request {
 	active, full := p.activity(now)
@@ -136,14 +141,14 @@ func (p *plan) standing(now time.Time, free, slots, taken int) []request {
 			l.passed, stands = 0, 0
 		case level == full:
 			urgent = true
-			batch, stands = max(free-p.due(level), 1), flowing
-			if active > 1 {
-				stands = 0 // slots that wait for its tasks are not there for the others'
-			} else if batch < slots/8 && taken >= slots/2 {
+			batch, stands = max(free-p.due(level), 1), 0
+			if active <= 1 && batch < slots/8 && taken >= slots/2 {
 				// One request for several tasks costs as much as one for each: when few
 				// slots are free, more soon will be.
 				continue
 			}
+		case active == 1 && l.hot(now):
+			batch, stands = max(free/2, 1), flowing
 		}
 		free -= batch
 		requests = append(requests, p.ask(level, batch, stands, now))
@@ -156,7 +161,7 @@ func (p *plan) standing(now time.Time, free, slots, taken int) []request {
 func (p *plan) activity(now time.Time) (active, full int) {
 	for level := stream.Levels; level >= 1; level-- {
 		l := &p.levels[level]
-		if now.Sub(l.last) < hotFor {
+		if l.hot(now) {
 			active++
 		}
 		if l.full {

@@ -97,3 +97,72 @@ func TestPlanOfNothing(t *testing.T) {
 		}
 	}
 }
+
+// settle lets a puller ask and JetStream answer until nothing changes at this moment.
+func (q *queue) settle(p *plan, now time.Time, slots int, held *[stream.Levels + 1]int) {
+	for range 100 {
+		total := 0
+		for _, n := range held {
+			total += n
+		}
+		asked := p.next(now, slots, total)
+		for _, r := range asked {
+			q.asked[r.level], q.until[r.level] = r, now.Add(r.stands)
+		}
+		came := q.serve(p, now)
+		for level, n := range came {
+			held[level] += n
+		}
+		if len(asked) == 0 && came == [stream.Levels + 1]int{} {
+			return
+		}
+	}
+}
+
+// A less urgent level on which tasks come never takes all slots for what may still
+// come: a burst of a more urgent one gets most of those that are idle, at once.
+func TestPlanIsUrgent(t *testing.T) {
+	for _, slots := range []int{8, 16, 64} {
+		for _, trickle := range []int{2, 3} {
+			for offset := range 400 { // a flowing request may be made at any time before
+				var p plan
+				var q queue
+				now := time.Now()
+				var held [stream.Levels + 1]int
+				for ms := range 500 + offset {
+					now = now.Add(time.Millisecond)
+					if ms%20 == 0 {
+						q.waiting[trickle]++
+					}
+					held = [stream.Levels + 1]int{} // each is done at once
+					q.settle(&p, now, slots, &held)
+				}
+				held = [stream.Levels + 1]int{}
+				q.waiting[1] = 2 * slots
+				q.settle(&p, now, slots, &held)
+				if idle := slots - held[trickle]; held[1] < idle/2-2 || held[1] < 2 {
+					t.Fatalf("%d slots, level %d, after %d ms: %d urgent tasks came where %d slots are idle", slots, trickle, offset, held[1], idle)
+				}
+			}
+		}
+	}
+}
+
+// Tasks that come one by one do not cost a request each.
+func TestPlanOfATrickle(t *testing.T) {
+	var p plan
+	var q queue
+	now, served := time.Now(), 0
+	for ms := range 10_000 {
+		now = now.Add(time.Millisecond)
+		if ms%10 == 0 {
+			q.waiting[2]++
+		}
+		var held [stream.Levels + 1]int
+		q.settle(&p, now, 28, &held)
+		served += held[2]
+	}
+	if served < 999 || p.number > 400 {
+		t.Errorf("%d requests for %d tasks", p.number, served)
+	}
+}

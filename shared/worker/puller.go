@@ -12,6 +12,7 @@ import (
 
 	"triptych/shared/failure"
 	"triptych/shared/stream"
+	"triptych/shared/telemetry"
 )
 
 const (
@@ -45,7 +46,9 @@ type puller struct {
 	plan    plan
 	made    bool      // the queue was there when it was last looked at
 	remake  time.Time // not tried before
+	trouble telemetry.Trouble
 
+	patience atomic.Int64 // of the consumers, in nanoseconds; 0 while it is not known
 	inFlight atomic.Int32 // tasks
 	stuck    atomic.Int32 // tasks that can't be passed on now
 	answered atomic.Int64 // when the last answer came, in Unix nanoseconds
@@ -165,7 +168,14 @@ func (p *puller) ensure(ctx context.Context, now time.Time) bool {
 	ctx, cancel := context.WithTimeout(ctx, ensureWithin)
 	defer cancel()
 	err := p.door.store.Connection().EnsureModel(ctx, p.model)
+	var patience time.Duration
 	if err == nil {
+		patience, err = p.door.store.Connection().AckWait(ctx, p.model)
+	}
+	if err == nil {
+		p.patience.Store(int64(patience))
+		p.trouble.Worked()
+		p.door.owed.wake() // it may be shorter than what was thought
 		p.made = true
 		p.plan.forget()
 		return true
@@ -173,7 +183,7 @@ func (p *puller) ensure(ctx context.Context, now time.Time) bool {
 	p.remake = now.Add(ensureAgain)
 	p.asking.CompareAndSwap(0, now.UnixNano())
 	if ctx.Err() == nil {
-		p.door.tel.Logger.Warn("the queue of a model can't be made", "model", p.model, "error", err)
+		p.trouble.Failed(ctx, p.door.tel.Logger.With("model", p.model), "the queue of a model can't be made", err)
 	}
 	return false
 }
@@ -238,13 +248,24 @@ func (p *puller) delivery(msg *nats.Msg) (*delivery, bool) {
 	if err != nil {
 		return nil, false
 	}
-	return &delivery{msg: msg, meta: meta, taken: time.Now()}, true
+	return newDelivery(msg, meta), true
 }
 
-// begin works on a task in a goroutine of its own.
+// begin works on a task in a goroutine of its own, unless that is being done: the
+// connection was lost for longer than JetStream waits.
 func (p *puller) begin(ctx, work context.Context, d *delivery) {
-	if a, ok := addressOf(d.msg.Subject); ok {
-		p.plan.got(a.level, time.Now())
+	if a, ok := stream.StepOf(d.msg.Subject); ok {
+		p.plan.got(a.Level, time.Now())
+	}
+	if before := p.door.held.of(d.msg, d.meta); before != nil {
+		e, excused, taken := before.again(d.msg, d.meta)
+		if excused {
+			p.door.owed.add(e)
+		}
+		if taken {
+			p.metrics.redelivered.Inc()
+			return
+		}
 	}
 	p.metrics.waited.Observe(d.waited().Seconds())
 	if d.earlier() > 0 {

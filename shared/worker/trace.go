@@ -12,9 +12,9 @@ import (
 )
 
 // start begins the span of a task's run, below the item's root and linked to the
-// span that published the task. Each delivery has its own.
+// span that published the task, when that is another. Each delivery has its own.
 func (p *puller) start(ctx context.Context, t *jobs.Task, d *delivery) (context.Context, trace.Span) {
-	a, _ := addressOf(d.msg.Subject)
+	a, _ := stream.StepOf(d.msg.Subject)
 	options := []trace.SpanStartOption{
 		trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithAttributes(
@@ -22,7 +22,7 @@ func (p *puller) start(ctx context.Context, t *jobs.Task, d *delivery) (context.
 			semconv.MessagingOperationTypeProcess,
 			semconv.MessagingOperationName("process"),
 			semconv.MessagingDestinationName(stream.StepStream(p.model)),
-			semconv.MessagingConsumerGroupName(stream.StepConsumer(a.level)),
+			semconv.MessagingConsumerGroupName(stream.StepConsumer(a.Level)),
 			attribute.String("triptych.model", p.model),
 			attribute.String("triptych.job", t.GetJob()),
 			attribute.Int64("triptych.item", int64(t.GetItem())),
@@ -32,7 +32,8 @@ func (p *puller) start(ctx context.Context, t *jobs.Task, d *delivery) (context.
 			attribute.Int64("triptych.waited_us", d.waited().Microseconds()),
 		),
 	}
-	if t.From.IsValid() {
+	// The parent is no link as well: some stores keep one of the two only.
+	if t.From.IsValid() && t.From.SpanID() != t.Root.SpanID() {
 		options = append(options, trace.WithLinks(trace.Link{SpanContext: t.From}))
 	}
 	return p.door.tel.Tracer.Start(ctx, "process "+p.model, options...)

@@ -35,6 +35,7 @@ func (p *puller) work(ctx context.Context, d *delivery) {
 		p.unreadable(ctx, d, err)
 		return
 	}
+	d.read(task)
 	w := &work{puller: p, task: task, delivery: d}
 	ctx, w.span = p.start(ctx, task, d)
 	defer w.span.End()
@@ -49,6 +50,7 @@ func (w *work) history(ctx context.Context) bool {
 	if w.delivery.earlier() == 0 {
 		return true
 	}
+	var owed uint32
 	err := w.persist(ctx, func(ctx context.Context) error {
 		v, err := w.door.store.Decided(ctx, w.task.GetJob(), w.task.GetItem(), w.task.GetFence())
 		if err != nil {
@@ -57,6 +59,7 @@ func (w *work) history(ctx context.Context) bool {
 		if v != nil {
 			return w.leave(ctx, v)
 		}
+		owed = w.door.owed.of(w.task, w.delivery.meta.Sequence.Stream)
 		w.note, err = w.door.store.Note(ctx, w.task, w.delivery.meta.Sequence.Stream)
 		return err
 	})
@@ -68,7 +71,7 @@ func (w *work) history(ctx context.Context) bool {
 		w.conclude(ctx, err)
 		return false
 	}
-	w.lost = less(w.delivery.earlier(), w.note.GetExcused()+w.note.GetFailed())
+	w.lost = less(w.delivery.earlier(), owed+w.note.GetExcused()+w.note.GetFailed())
 	w.task.Failed = w.lost + w.note.GetFailed()
 	return true
 }

@@ -12,6 +12,7 @@ import (
 // span is what the check needs of one.
 type span struct {
 	ID, Parent    string
+	Links         []string // spans of the same trace
 	Service, Name string
 	Start, Micros int64
 }
@@ -70,9 +71,10 @@ func parse(body io.Reader, id string) ([]span, error) {
 			if reference.TraceID != id {
 				continue // a link, as between a batch and its members
 			}
-			// Of a span that is linked to its own parent Jaeger keeps the link alone.
-			if reference.RefType == "CHILD_OF" || one.Parent == "" {
+			if reference.RefType == "CHILD_OF" {
 				one.Parent = reference.SpanID
+			} else {
+				one.Links = append(one.Links, reference.SpanID)
 			}
 		}
 		spans = append(spans, one)

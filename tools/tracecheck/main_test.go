@@ -27,6 +27,14 @@ func trace(lines string) string {
 		strings.Join(spans, ","))
 }
 
+// linked links a span below a parent to another.
+func linked(body, id, parent, to string) string {
+	before, after, _ := strings.Cut(body, fmt.Sprintf(`{"spanID": %q`, id))
+	child := fmt.Sprintf(`{"refType": "CHILD_OF", "traceID": "t", "spanID": %q}`, parent)
+	link := fmt.Sprintf(`{"refType": "FOLLOWS_FROM", "traceID": "t", "spanID": %q}`, to)
+	return before + fmt.Sprintf(`{"spanID": %q`, id) + strings.Replace(after, child, child+", "+link, 1)
+}
+
 const whole = `1 - g POST /v1/classify
 2 1 g ensemble classify
 3 2 g step imagenet_preprocess
@@ -66,7 +74,10 @@ func TestRun(t *testing.T) {
 		{"classify not JSON", `<html>`, 1, "read trace"},
 		{"job whole", trace(wholeItem), 0, "9 spans"},
 		{"job step missing", trace(strings.ReplaceAll(wholeItem, "8 1 c", "8 5 c")), 1, `no span "process imagenet_postprocess" of postprocess below`},
-		{"job linked to its parent", strings.Replace(trace(wholeItem), "CHILD_OF", "FOLLOWS_FROM", 1), 0, "9 spans"},
+		{"job linked to its parent alone", strings.Replace(trace(wholeItem), "CHILD_OF", "FOLLOWS_FROM", 1), 1, "linked to itself or to its parent"},
+		{"job linked to its parent", linked(trace(wholeItem), "4", "2", "2"), 1, `span "transform" of preprocess is linked to itself or to its parent`},
+		{"job linked to itself", linked(trace(wholeItem), "4", "2", "4"), 1, `span "transform" of preprocess is linked to itself or to its parent`},
+		{"job linked to another", linked(trace(wholeItem), "5", "1", "2"), 0, "9 spans"},
 		{"job of a classification", trace(whole), 1, `no span "job item" of gateway`},
 		{"unknown tree", trace(whole), 2, `no tree "unknown"`},
 	}

@@ -63,9 +63,23 @@ var trees = map[string]node{"classify": classification, "job": item}
 func check(spans []span, want node) error {
 	children := map[string][]span{}
 	for _, s := range spans {
+		if err := checkLinks(s); err != nil {
+			return err
+		}
 		children[s.Parent] = append(children[s.Parent], s)
 	}
 	return find(children, "", want, nil)
+}
+
+// checkLinks refuses a link of a span to itself or to its parent. Of the latter Jaeger keeps the
+// link alone, so that the span seems to have no parent.
+func checkLinks(s span) error {
+	for _, link := range s.Links {
+		if link == s.ID || link == s.Parent || s.Parent == "" {
+			return fmt.Errorf("span %q of %s is linked to itself or to its parent", s.Name, s.Service)
+		}
+	}
+	return nil
 }
 
 // find looks for a node and all below it among the children of a span.

@@ -8,6 +8,7 @@ import (
 
 	"triptych/shared/failure"
 	"triptych/shared/stream"
+	"triptych/shared/telemetry"
 )
 
 const (
@@ -24,16 +25,13 @@ const (
 // Run follows the records and the verdicts until ctx ends, and begins anew whenever
 // NATS was away.
 func (b *Board) Run(ctx context.Context) {
-	var told string
+	var trouble telemetry.Trouble
 	for ctx.Err() == nil {
-		err := b.follow(ctx)
+		err := b.follow(ctx, trouble.Worked)
 		if ctx.Err() != nil {
 			return
 		}
-		if text := err.Error(); text != told {
-			told = text
-			b.logger.Warn("the jobs can't be followed now", "error", err)
-		}
+		trouble.Failed(ctx, b.logger, "the jobs can't be followed now", err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(again):
@@ -43,7 +41,7 @@ func (b *Board) Run(ctx context.Context) {
 
 // follow reads all records, then all verdicts that those of open jobs do not have,
 // and goes on with what comes. It always returns an error.
-func (b *Board) follow(ctx context.Context) error {
+func (b *Board) follow(ctx context.Context, begun func()) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	connection := b.store.Connection().Reconnects()
@@ -63,6 +61,7 @@ func (b *Board) follow(ctx context.Context) error {
 	if err := b.readRecords(ctx, records); err != nil {
 		return err
 	}
+	begun()
 	r := &reader{board: b, from: b.from(last), last: last, events: make(chan seen, 256)}
 	failed := make(chan error, 1)
 	go func() { failed <- r.run(ctx) }()

@@ -105,6 +105,7 @@ func (t *term) erase(ctx context.Context, id string, before int64) error {
 		{stream.Dead, stream.DeadSubject(id, "*")},
 		{stream.Inputs, stream.InputSubject(id, "*")},
 		{stream.Notes, stream.NoteSubjects(id, "*")},
+		{stream.Naks, stream.NakSubjects(id)},
 	} {
 		if err := t.store.Purge(ctx, at[0], at[1]); err != nil {
 			return err

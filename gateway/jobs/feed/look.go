@@ -99,8 +99,8 @@ func (t *term) alive(ctx context.Context, plan *pipeline.Plan, id string) (map[u
 			return nil, err
 		}
 		for subject := range subjects {
-			if item, ok := stream.StepItem(subject); ok {
-				alive[item] = true
+			if task, ok := stream.StepOf(subject); ok {
+				alive[task.Item] = true
 			}
 		}
 	}

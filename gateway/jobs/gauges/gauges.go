@@ -65,17 +65,17 @@ func (g *Gauges) Part() app.Part {
 func (g *Gauges) watch(ctx context.Context) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
-	well := true
+	var trouble telemetry.Trouble
 	for {
 		err := g.look(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		// Told once: an outage has many looks.
-		if err != nil && well {
-			g.logger.Warn("the queues of jobs can't be read now", "error", err)
+		if err != nil {
+			trouble.Failed(ctx, g.logger, "the queues of jobs can't be read now", err)
+		} else {
+			trouble.Worked()
 		}
-		well = err == nil
 		select {
 		case <-ctx.Done():
 			return

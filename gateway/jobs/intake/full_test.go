@@ -29,6 +29,9 @@ func TestFullBacklog(t *testing.T) {
 			if err != nil || after < 1 || after > 300 || a.Failure().Code != "BUSY" {
 				t.Errorf("Retry-After is %q, %s", a.Header.Get("Retry-After"), a.Body)
 			}
+			if strings.Count(string(a.Body), "full") > 1 {
+				t.Errorf("it says so twice: %s", a.Body)
+			}
 			continue
 		}
 		taken = append(taken, s.Job(a, http.StatusAccepted).ID)

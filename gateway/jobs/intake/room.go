@@ -2,6 +2,7 @@ package intake
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -79,7 +80,11 @@ func (in *Intake) full(err error, bytes int64) error {
 		return failure.Wrap(err, failure.TooLarge, "the job has more bytes than the backlog of jobs, which has %d", most)
 	}
 	rate := in.board.Totals().BytesRate
-	f := failure.Wrap(err, failure.Busy, "%s", failure.Message(err))
+	cause := err
+	if own := (*failure.Error)(nil); errors.As(err, &own) {
+		cause = own.Cause // its message is that of the new one
+	}
+	f := failure.Wrap(cause, failure.Busy, "%s", failure.Message(err))
 	f.RetryAfter = waitUnknown
 	if rate > 0 {
 		f.RetryAfter = min(max(time.Duration(float64(max(bytes, in.page()))/rate*float64(time.Second)), time.Second), waitMost)

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"slices"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -24,6 +25,7 @@ type ticket struct {
 	cost    int64
 	lane    *lane
 	virtual int64         // the queue's when it came
+	came    time.Time
 	in      bool          // it was let in
 	turn    chan struct{} // closed when it is let in, nil when that was at once
 }

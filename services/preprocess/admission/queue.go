@@ -66,7 +66,7 @@ func (q *Queue) Admit(ctx context.Context, cost int64) (Grant, error) {
 	}
 	came := time.Now()
 	cost = max(cost, leastCost)
-	l, t := q.line(cost)
+	l, t := q.line(cost, came)
 	if t == nil {
 		l.seconds.Observe(0)
 		return Grant{queue: q, lane: l, cost: cost, begun: came}, nil
@@ -86,14 +86,14 @@ func (q *Queue) Admit(ctx context.Context, cost int64) (Grant, error) {
 
 // line puts an image at the end of its lane. There is no ticket when it is let in at
 // once.
-func (q *Queue) line(cost int64) (*lane, *ticket) {
+func (q *Queue) line(cost int64, came time.Time) (*lane, *ticket) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := &q.small
 	if cost >= q.cfg.Large {
 		l = &q.large
 	}
-	t := &ticket{cost: cost, lane: l, virtual: q.virtual}
+	t := &ticket{cost: cost, lane: l, virtual: q.virtual, came: came}
 	l.push(t)
 	q.dispatch()
 	if t.in {

@@ -180,3 +180,17 @@ func TestTheEndInTheMidst(t *testing.T) {
 	s.Stop()
 	asking.Wait()
 }
+
+// Files that are deleted under a server are noticed: it writes on, and would lose what
+// it is given.
+func TestFilesAreGone(t *testing.T) {
+	directory := t.TempDir()
+	s := start(t, embedded.Config{Directory: directory, Look: 10 * time.Millisecond})
+	if err := s.Low(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(directory, "jetstream")); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, 5*time.Second, "it takes no more", func() bool { return failure.KindOf(s.Low()) == failure.Unavailable && s.Low() != nil })
+}

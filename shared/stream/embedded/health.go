@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -82,6 +83,12 @@ func (s *Server) low() error {
 	total, free, err := disk(s.config.Directory)
 	if err != nil {
 		return err
+	}
+	// The server writes on into files that were deleted, and loses them at its end.
+	if cfg := s.server.JetStreamConfig(); cfg != nil {
+		if _, err := os.Stat(cfg.StoreDir); err != nil {
+			return failure.Wrap(err, failure.Unavailable, "the files of the job store are gone")
+		}
 	}
 	if least := s.config.reserve(total) / 2; free < least {
 		return failure.Wrap(fmt.Errorf("%d bytes are free on the disk of %q, %d are kept for what was accepted", free, s.config.Directory, least),

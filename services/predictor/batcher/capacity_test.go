@@ -1,0 +1,52 @@
+package batcher_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"triptych/services/predictor/batcher"
+	"triptych/shared/call"
+	"triptych/shared/capacity"
+)
+
+// TestCapacity fills a batcher of one instance and lets it run empty.
+func TestCapacity(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, &fakeModel{took: 10 * time.Millisecond}, func(c *batcher.Config) { c.MaxBatchSize = 1 })
+		want := func(what string, want capacity.Report) {
+			t.Helper()
+			synctest.Wait()
+			if diff := cmp.Diff(want, b.Capacity()); diff != "" {
+				t.Errorf("%s: %s", what, diff)
+			}
+		}
+		want("at rest", capacity.Report{Slots: 1})
+		var callers sync.WaitGroup
+		send := func(ctx context.Context) {
+			callers.Go(func() { _, _, _ = b.Do(ctx, request(1, 1, 1)) })
+			synctest.Wait()
+		}
+		send(t.Context())
+		want("one runs", capacity.Report{Slots: 1, Running: 1})
+		send(call.With(t.Context(), call.Info{Bulk: true}))
+		want("a job's waits", capacity.Report{Slots: 1, Running: 1})
+		time.Sleep(2 * time.Millisecond)
+		send(t.Context())
+		impatient, cancel := context.WithTimeout(t.Context(), 3*time.Millisecond)
+		defer cancel()
+		send(impatient)
+		time.Sleep(2 * time.Millisecond)
+		want("two more wait", capacity.Report{Slots: 1, Running: 1, Waiting: 2, Age: 2 * time.Millisecond})
+		time.Sleep(2 * time.Millisecond)
+		want("one of them has gone", capacity.Report{Slots: 1, Running: 1, Waiting: 1, Age: 4 * time.Millisecond})
+		time.Sleep(5 * time.Millisecond)
+		want("the job's is next in line", capacity.Report{Slots: 1, Running: 1})
+		callers.Wait()
+		want("at rest again", capacity.Report{Slots: 1})
+	})
+}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package scheduling
+
+func batch() error { return nil }
