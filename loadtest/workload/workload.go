@@ -85,6 +85,19 @@ func New(specs []Spec, seed uint64) (*Workload, error) {
 	return w, nil
 }
 
+// Of is a workload of one sort, sent by a target of the caller's own, which is
+// called name and has so many items. Close does not close it.
+func Of(name string, t load.Target, items int) *Workload {
+	one := &sort{spec: Spec{Name: name, Weight: 1}, target: t, close: nothing{}, items: items}
+	return &Workload{sorts: []*sort{one}, ends: []float64{1}}
+}
+
+// nothing needs no closing.
+type nothing struct{}
+
+// Close does nothing.
+func (nothing) Close() error { return nil }
+
 // Close ends all connections.
 func (w *Workload) Close() error {
 	errs := make([]error, 0, len(w.sorts))
