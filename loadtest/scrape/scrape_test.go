@@ -2,7 +2,6 @@ package scrape_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -19,6 +18,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 
 	"triptych/loadtest/page"
 	"triptych/loadtest/scrape"
@@ -42,7 +42,7 @@ func start(t *testing.T) *server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v2/models/stats", s.restStatistics)
 	mux.HandleFunc("GET /v2/models/{model}/versions/{version}/config", func(w http.ResponseWriter, r *http.Request) {
-		_ = json.NewEncoder(w).Encode(map[string]any{"name": r.PathValue("model"), "platform": platform(r.PathValue("model"))})
+		writeJSON(w, config(r.PathValue("model")))
 	})
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		if text := s.metrics.Load(); text != nil {
@@ -79,20 +79,30 @@ func (s *server) restStatistics(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	body, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(&inference.ModelStatisticsResponse{ModelStats: *models})
+	writeJSON(w, &inference.ModelStatisticsResponse{ModelStats: *models})
+}
+
+// writeJSON writes a message as Triton does, with a field that we don't know.
+func writeJSON(w http.ResponseWriter, m proto.Message) {
+	body, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	// As Triton writes it: numbers that are no strings, and what we don't know.
 	_, _ = w.Write([]byte(strings.Replace(string(body), "{", `{"unknown": 1, `, 1)))
 }
 
-func platform(model string) string {
-	if strings.HasPrefix(model, "chain") {
-		return "ensemble"
+// config is that of a model: chain is an ensemble of two.
+func config(model string) *inference.ModelConfig {
+	if model != "chain" {
+		return &inference.ModelConfig{Name: model}
 	}
-	return ""
+	return &inference.ModelConfig{
+		Name: model, Platform: "ensemble",
+		SchedulingChoice: &inference.ModelConfig_EnsembleScheduling{EnsembleScheduling: &inference.ModelEnsembling{
+			Step: []*inference.ModelEnsembling_Step{{ModelName: "zero"}, {ModelName: "model"}},
+		}},
+	}
 }
 
 // ModelStatistics implements the service.
@@ -106,7 +116,7 @@ func (s *server) ModelStatistics(context.Context, *inference.ModelStatisticsRequ
 
 // ModelConfig implements the service.
 func (s *server) ModelConfig(_ context.Context, req *inference.ModelConfigRequest) (*inference.ModelConfigResponse, error) {
-	return &inference.ModelConfigResponse{Config: &inference.ModelConfig{Platform: platform(req.GetName())}}, nil
+	return &inference.ModelConfigResponse{Config: config(req.GetName())}, nil
 }
 
 func (s *server) tell(models ...*inference.ModelStatistics) { s.models.Store(&models) }
@@ -161,7 +171,7 @@ func TestUsage(t *testing.T) {
 			p := probe(t, o)
 			s.tell(stats("model", 80), stats("idle", 40), stats("chain", 80))
 			before := p.Read(t.Context())
-			s.tell(stats("model", 480), stats("idle", 40), stats("chain", 480), stats("new", 8))
+			s.tell(stats("model", 480), stats("new", 8), stats("idle", 40), stats("zero", 8), stats("chain", 480))
 			got := p.Read(t.Context()).Since(before)
 			ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 			step := func(name string, n int64, ensemble bool) page.Step {
@@ -169,10 +179,11 @@ func TestUsage(t *testing.T) {
 					Queue: ms(5), Compute: ms(11), Total: ms(20)}
 			}
 			want := scrape.Usage{
-				Steps: []page.Step{step("chain", 400, true), step("model", 400, false), step("new", 8, false)},
+				Steps: []page.Step{step("chain", 400, true), step("zero", 8, false), step("model", 400, false), step("new", 8, false)},
 				Batches: []page.Batches{
 					{Model: "model", Version: "1", Sizes: []page.BatchSize{{Size: 1, Count: 100}, {Size: 4, Count: 50}}},
 					{Model: "new", Version: "1", Sizes: []page.BatchSize{{Size: 1, Count: 2}, {Size: 4, Count: 1}}},
+					{Model: "zero", Version: "1", Sizes: []page.BatchSize{{Size: 1, Count: 2}, {Size: 4, Count: 1}}},
 				},
 			}
 			if diff := cmp.Diff(want, got); diff != "" {

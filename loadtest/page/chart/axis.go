@@ -18,6 +18,9 @@ func (m marks) Ticks(_, _ float64) []plot.Tick { return m }
 // wording makes a tick's text.
 type wording func(float64) string
 
+// logTicks is how many marks fit above each other on a logarithmic axis.
+const logTicks = 9
+
 // spread is how many times as great the greatest value may be as the least
 // before an axis becomes logarithmic.
 const spread = 20
@@ -26,7 +29,7 @@ const spread = 20
 // most. It tells whether the axis is logarithmic.
 func valuesAxis(axis *plot.Axis, least, most float64, ticks int, words wording) bool {
 	if least > 0 && most/least > spread {
-		logarithmic(axis, least, most, ticks, words)
+		logarithmic(axis, least, most, logTicks, words)
 		return true
 	}
 	fromZero(axis, most, ticks, words)
