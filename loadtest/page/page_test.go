@@ -252,14 +252,28 @@ func TestShapesOfRuns(t *testing.T) {
 	}{
 		"no runs":   {nil, 0, nil, []string{"<h2>", "<table>", "<nav"}},
 		"empty run": {[]page.Run{{Name: "empty"}}, 0, []string{"0/s", "–"}, []string{"NaN", "<table>"}},
-		"one second": {[]page.Run{{Name: "short", Result: measure.Result{Elapsed: time.Second, Answered: 1}, Timeline: timeline(1, time.Second, 1), Percentiles: percentiles(1, 5)}},
-			6, []string{"by second."}, []string{"NaN", "<nav"}},
-		"less than a second": {[]page.Run{{Name: "short", Result: measure.Result{Elapsed: 300 * msec, Answered: 1}, Timeline: timeline(1, 300*msec, 10), Percentiles: percentiles(1, 5)}},
-			6, []string{"by second."}, []string{"NaN"}},
-		"thirty minutes": {[]page.Run{{Name: "long", Result: measure.Result{Elapsed: 30 * time.Minute, Answered: 300_000}, Timeline: timeline(225, 8*time.Second, 170), Percentiles: percentiles(300_000, 5)}},
-			6, []string{"by intervals of 8 s.", "99.99 %", ">30:00<"}, []string{"NaN"}},
-		"errors alone": {[]page.Run{{Name: "down", Result: measure.Result{Elapsed: time.Second, Errors: 5, Faults: []measure.FaultCount{{Kind: "connection", Count: 5}}},
-			Timeline: []measure.Interval{{Width: time.Second, Sent: 5, Errors: []measure.KindCount{{Kind: "connection", Count: 5}}}}}}, 4, []string{"100 %", "connection"}, []string{"NaN"}},
+		"one second": {
+			[]page.Run{{Name: "short", Result: measure.Result{Elapsed: time.Second, Answered: 1}, Timeline: timeline(1, time.Second, 1), Percentiles: percentiles(1, 5)}},
+			6,
+			[]string{"by second."},
+			[]string{"NaN", "<nav"},
+		},
+		"less than a second": {
+			[]page.Run{{Name: "short", Result: measure.Result{Elapsed: 300 * msec, Answered: 1}, Timeline: timeline(1, 300*msec, 10), Percentiles: percentiles(1, 5)}},
+			6,
+			[]string{"by second."},
+			[]string{"NaN"},
+		},
+		"thirty minutes": {
+			[]page.Run{{Name: "long", Result: measure.Result{Elapsed: 30 * time.Minute, Answered: 300_000}, Timeline: timeline(225, 8*time.Second, 170), Percentiles: percentiles(300_000, 5)}},
+			6,
+			[]string{"by intervals of 8 s.", "99.99 %", ">30:00<"},
+			[]string{"NaN"},
+		},
+		"errors alone": {[]page.Run{{
+			Name: "down", Result: measure.Result{Elapsed: time.Second, Errors: 5, Faults: []measure.FaultCount{{Kind: "connection", Count: 5}}},
+			Timeline: []measure.Interval{{Width: time.Second, Sent: 5, Errors: []measure.KindCount{{Kind: "connection", Count: 5}}}},
+		}}, 4, []string{"100 %", "connection"}, []string{"NaN"}},
 		"many": {many, 18, []string{"<details><summary><h2>run 8</h2>", `href="#run9"`}, []string{"Percentiles of all runs"}},
 		"two":  {many[:2], 6, []string{"Percentiles of all runs", "<h2>run 1</h2>"}, []string{"<summary><h2>"}},
 	}

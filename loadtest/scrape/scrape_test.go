@@ -175,8 +175,10 @@ func TestUsage(t *testing.T) {
 			got := p.Read(t.Context()).Since(before)
 			ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 			step := func(name string, n int64, ensemble bool) page.Step {
-				return page.Step{Model: name, Version: "1", Ensemble: ensemble, Requests: n, Failed: n / 10, CacheHits: n / 5, Inferences: n, Runs: n / 2,
-					Queue: ms(5), Compute: ms(11), Total: ms(20)}
+				return page.Step{
+					Model: name, Version: "1", Ensemble: ensemble, Requests: n, Failed: n / 10, CacheHits: n / 5, Inferences: n, Runs: n / 2,
+					Queue: ms(5), Compute: ms(11), Total: ms(20),
+				}
 			}
 			want := scrape.Usage{
 				Steps: []page.Step{step("chain", 400, true), step("zero", 8, false), step("model", 400, false), step("new", 8, false)},
@@ -237,7 +239,8 @@ func TestServices(t *testing.T) {
 	}{
 		"a process": {
 			fmt.Sprintf(processMetrics, 10, 1000, 5), fmt.Sprintf(processMetrics, 12.5, 1500, 5),
-			[]page.Service{{Name: "gateway", CPU: 2500 * time.Millisecond, MemoryBefore: 1000, MemoryAfter: 1500}}, "",
+			[]page.Service{{Name: "gateway", CPU: 2500 * time.Millisecond, MemoryBefore: 1000, MemoryAfter: 1500}},
+			"",
 		},
 		"another process":       {fmt.Sprintf(processMetrics, 10, 1000, 5), fmt.Sprintf(processMetrics, 12, 1000, 6), nil, "gateway was started again"},
 		"a process of less CPU": {"process_cpu_seconds_total 9\n", "process_cpu_seconds_total 8\n", nil, "gateway was started again"},

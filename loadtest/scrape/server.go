@@ -46,9 +46,10 @@ func (s *grpcServer) ensemble(ctx context.Context, model, version string) ([]str
 
 // steps are the models of an ensemble.
 func steps(config *inference.ModelConfig) []string {
-	var names []string
-	for _, step := range config.GetEnsembleScheduling().GetStep() {
-		names = append(names, step.GetModelName())
+	list := config.GetEnsembleScheduling().GetStep()
+	names := make([]string, len(list))
+	for i, step := range list {
+		names[i] = step.GetModelName()
 	}
 	return names
 }

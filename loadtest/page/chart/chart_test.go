@@ -64,12 +64,15 @@ func TestLatency(t *testing.T) {
 		"one second": {[]measure.Interval{second(0, 10, 30, 5)}, nil, []string{"0", "0.2 s", "0.4 s", "0.6 s", "0.8 s", "1 s", "0", "10 ms", "20 ms", "30 ms"}, false, 0, 1},
 		"logarithmic": {
 			[]measure.Interval{second(0, 10, 20, 5), second(1, 10, 1500, 5)},
-			nil, []string{"0", "0.5 s", "1 s", "1.5 s", "2 s", "10 ms", "20 ms", "50 ms", "100 ms", "200 ms", "500 ms", "1 s", "2 s"}, true, 0, 2,
+			nil,
+			[]string{"0", "0.5 s", "1 s", "1.5 s", "2 s", "10 ms", "20 ms", "50 ms", "100 ms", "200 ms", "500 ms", "1 s", "2 s"},
+			true, 0, 2,
 		},
 		"a gap and errors": {
 			[]measure.Interval{second(0, 10, 20, 5), second(1, 0, 0, 0, measure.KindCount{Kind: "<k>", Count: 3}), second(2, 10, 20, 5)},
 			[]chart.Span{{Name: "first", End: time.Second, Shaded: true}, {Name: "then", Start: time.Second, End: 3 * time.Second}},
-			[]string{"0", "0.5 s", "1 s", "1.5 s", "2 s", "2.5 s", "3 s", "0", "5 ms", "10 ms", "15 ms", "20 ms", "25 ms", "first", "then"}, false, 1, 2,
+			[]string{"0", "0.5 s", "1 s", "1.5 s", "2 s", "2.5 s", "3 s", "0", "5 ms", "10 ms", "15 ms", "20 ms", "25 ms", "first", "then"},
+			false, 1, 2,
 		},
 		"nothing":         {nil, nil, []string{"0", "0.1 s", "0"}, false, 0, 0},
 		"nothing but 0":   {[]measure.Interval{second(0, 0, 0, 5)}, nil, nil, false, 0, 1},

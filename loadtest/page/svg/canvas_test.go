@@ -2,6 +2,7 @@ package svg_test
 
 import (
 	"encoding/xml"
+	"errors"
 	"image/color"
 	"io"
 	"math"
@@ -33,7 +34,7 @@ func checkXML(t *testing.T, text string) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(text))
 	for {
-		if _, err := d.Token(); err == io.EOF {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
 			return
 		} else if err != nil {
 			t.Fatalf("%v in %s", err, text)
