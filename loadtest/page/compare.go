@@ -78,7 +78,12 @@ func comparisonTable(all []Comparison) Table {
 		if !same {
 			c.ValueA, c.ValueB = c.A+": "+c.ValueA, c.B+": "+c.ValueB
 		}
-		t.Rows = append(t.Rows, row(c.Measure, c.ValueA, c.ValueB, digits(c.Ratio)+"×", interval, bar, c.Verdict))
+		verdict := None
+		if c.Bar != 0 {
+			verdict = verdictOf(c.barMet())
+		}
+		cells := []string{c.Measure, c.ValueA, c.ValueB, digits(c.Ratio) + "×", interval, bar, c.Verdict}
+		t.Rows = append(t.Rows, Row{Cells: cells, Verdict: verdict})
 	}
 	return t
 }
@@ -99,4 +104,11 @@ func (c Comparison) barText() string {
 		return "≤ " + plain(c.Bar) + "×"
 	}
 	return "≥ " + plain(c.Bar) + "×"
+}
+
+func (c Comparison) barMet() bool {
+	if c.LessIsBetter {
+		return c.Ratio <= c.Bar
+	}
+	return c.Ratio >= c.Bar
 }

@@ -79,7 +79,7 @@ func full() *page.Report {
 		Command: "loadtest compare --report out.html --model classify grpc://127.0.0.1:8001 grpc://127.0.0.1:18001 testdata/images",
 		Notes:   []string{"Generator and servers shared two cores."},
 		Tables: []page.Table{{
-			Title: "Bars", Note: "Medians of three rounds, in turn.", Header: []string{"Row", "Ours", "Rival", "Ratio", "Bar"},
+			Title: "Bars", Bars: true, Note: "Medians of three rounds, in turn.", Header: []string{"Row", "Ours", "Rival", "Ratio", "Bar"},
 			Rows: []page.Row{
 				{Cells: []string{"float32, 16 callers: throughput", "188/s", "121/s", "1.55×", "≥ 1.5×"}, Verdict: page.Good},
 				{Cells: []string{"float32, 16 callers: p99", "141 ms", "212 ms", "0.67×", "≤ 0.7×"}, Verdict: page.Good},
@@ -110,8 +110,9 @@ func withRuns(r *page.Report) *page.Report {
 			Timeline: timeline(140, time.Second, 180), Percentiles: percentiles(21_600, 82),
 			Thresholds: []page.Threshold{{Where: "hold", Condition: "p99 < 200ms", Measured: "197 ms", Met: true}, {Condition: "errors < 0.1%", Measured: "0.17 %"}},
 			Steps: []page.Step{
+				{Model: "classify", Version: "1", Ensemble: true, Requests: 21_573, Runs: 21_573, Inferences: 21_573, Total: 71 * msec},
 				{Model: "imagenet_preprocess", Version: "1", Requests: 21_600, Runs: 21_600, Queue: 900 * time.Microsecond, Compute: 5200 * time.Microsecond},
-				{Model: "efficientnet_lite0", Version: "2", Requests: 21_600, Failed: 27, CacheHits: 120, Runs: 7_300, Queue: 38 * msec, Compute: 21 * msec},
+				{Model: "efficientnet_lite0", Version: "2", Requests: 21_600, Failed: 27, CacheHits: 120, Runs: 7_300, Inferences: 21_480, Queue: 38 * msec, Compute: 21 * msec},
 				{Model: "imagenet_postprocess", Version: "1", Requests: 21_573, Runs: 21_573, Queue: 10 * time.Microsecond, Compute: 190 * time.Microsecond},
 			},
 			Batches:  []page.Batches{{Model: "efficientnet_lite0", Version: "2", Sizes: []page.BatchSize{{1, 900}, {2, 1800}, {3, 2600}, {4, 1500}, {5, 400}, {8, 100}}}},

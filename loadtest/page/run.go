@@ -127,12 +127,16 @@ func (f *figures) curves(runs []Run) (*figure, error) {
 func (f *figures) split(r *Run) (*figure, error) {
 	var parts []chart.Part
 	for _, s := range r.Steps {
-		parts = append(parts, chart.Part{Name: modelName(s.Model, s.Version), Queue: s.Queue, Compute: s.Compute})
+		part := chart.Part{Name: modelName(s.Model, s.Version), Queue: s.Queue, Compute: s.Compute}
+		if s.Ensemble {
+			part.Queue, part.Compute, part.Whole = 0, 0, s.Total
+		}
+		parts = append(parts, part)
 	}
 	if len(parts) == 0 {
 		return nil, nil
 	}
-	caption := "The mean time of a request in each model, by the models' own statistics: waiting, then computing. What lies between the models is in neither."
+	caption := "The mean time of a request in each model, by the server's statistics: waiting, then computing. An ensemble's whole time is that of its steps and of what lies between them."
 	return f.figure("Where the time goes", caption, "Bars of queue and compute time for each model.", stepTable(r.Steps), func(l svg.Label) (chart.Picture, error) {
 		return chart.Split(l, parts)
 	})

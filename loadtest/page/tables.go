@@ -161,14 +161,17 @@ func percentileTable(points []measure.Percentile) Table {
 }
 
 func stepTable(steps []Step) Table {
-	t := Table{Header: []string{"Model", "Requests", "Failed", "From cache", "Runs", "A run's requests", "Queue, ms", "Compute, ms"}}
+	t := Table{Header: []string{"Model", "Requests", "Failed", "From cache", "Runs", "Items a run", "Queue, ms", "Compute, ms", "Whole, ms"}}
 	for _, s := range steps {
-		batch := none
+		batch, queue, compute := none, milliseconds(s.Queue), milliseconds(s.Compute)
 		if s.Runs > 0 {
-			batch = digits(float64(s.Requests-s.CacheHits) / float64(s.Runs))
+			batch = digits(float64(s.Inferences) / float64(s.Runs))
 		}
-		t.Rows = append(t.Rows, row(modelName(s.Model, s.Version), whole(s.Requests), whole(s.Failed), whole(s.CacheHits), whole(s.Runs), batch,
-			milliseconds(s.Queue), milliseconds(s.Compute)))
+		name := modelName(s.Model, s.Version)
+		if s.Ensemble {
+			name, batch, queue, compute = name+", an ensemble", none, none, none
+		}
+		t.Rows = append(t.Rows, row(name, whole(s.Requests), whole(s.Failed), whole(s.CacheHits), whole(s.Runs), batch, queue, compute, milliseconds(s.Total)))
 	}
 	return t
 }

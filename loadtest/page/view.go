@@ -95,7 +95,7 @@ func newView(r *Report) (*view, error) {
 	return v, nil
 }
 
-// newOutcome counts what had a bar: thresholds, and rows of tables. It is nil
+// newOutcome counts what had a bar: thresholds, comparisons, and rows of tables. It is nil
 // when nothing had.
 func newOutcome(r *Report) *outcome {
 	total, missed := 0, 0
@@ -115,9 +115,14 @@ func newOutcome(r *Report) *outcome {
 	}
 	for _, t := range r.Tables {
 		for _, row := range t.Rows {
-			if row.Verdict == Good || row.Verdict == Bad {
+			if t.Bars && (row.Verdict == Good || row.Verdict == Bad) {
 				count(row.Verdict == Good)
 			}
+		}
+	}
+	for _, c := range r.Comparisons {
+		if c.Bar != 0 {
+			count(c.barMet())
 		}
 	}
 	switch {

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -48,10 +49,21 @@ func Sizes(l svg.Label, bars []Bar) (Picture, error) {
 	})
 }
 
-// Part is the time that one step takes: before it runs, and while it runs.
+// Part is the time that one step takes: before it runs, and while it runs; or the
+// whole time of what is made of steps.
 type Part struct {
-	Name           string
-	Queue, Compute time.Duration
+	Name                  string
+	Queue, Compute, Whole time.Duration
+}
+
+// times are the stacked parts, in milliseconds.
+func (p Part) times() [3]float64 { return [3]float64{ms(p.Queue), ms(p.Compute), ms(p.Whole)} }
+
+func (p Part) sum() float64 { return ms(p.Queue + p.Compute + p.Whole) }
+
+// partKeys are the legend of what times gives.
+func partKeys() [3]Key {
+	return [3]Key{{Fourth, "queue", Area}, {First, "compute", Area}, {Neutral, "whole ensemble", Area}}
 }
 
 // rowHeight is that of a row of a chart that lies on its side.
@@ -67,41 +79,52 @@ func lying(rows int) [2]shape {
 func Split(l svg.Label, parts []Part) (Picture, error) {
 	longest := 0.0
 	for _, part := range parts {
-		longest = max(longest, ms(part.Queue+part.Compute))
+		longest = max(longest, part.sum())
 	}
+	upwards := slices.Clone(parts) // rows count from below, and the first is on top
+	slices.Reverse(upwards)
 	picture, err := render(l, lying(len(parts)), func(s shape) (*plot.Plot, error) {
 		p := base()
-		queue, compute, names := plotter.Values{}, plotter.Values{}, make([]string, len(parts))
-		for i := range parts {
-			part := parts[len(parts)-1-i] // the first is on top
-			queue, compute = append(queue, ms(part.Queue)), append(compute, ms(part.Compute))
+		names := make([]string, len(upwards))
+		for i, part := range upwards {
 			names[i] = shorten(part.Name, s.letters)
 		}
 		fromZero(&p.X, longest*1.12, s.ticks, milliseconds) // with room for the figures
 		rowsAxis(p, names)
-		waits, runs, err := stacked(queue, compute)
-		if err != nil {
+		if err := addStack(p, upwards); err != nil {
 			return nil, err
 		}
-		p.Add(waits, runs, totals{queue, compute})
+		p.Add(totals(upwards))
 		return p, nil
 	})
-	picture.Keys = []Key{{Fourth, "queue", Area}, {First, "compute", Area}}
+	for i, key := range partKeys() {
+		if slices.ContainsFunc(parts, func(p Part) bool { return p.times()[i] > 0 }) {
+			picture.Keys = append(picture.Keys, key)
+		}
+	}
 	return picture, err
 }
 
-func stacked(queue, compute plotter.Values) (waits, runs *plotter.BarChart, err error) {
-	const thick = rowHeight * 0.6
-	if waits, err = plotter.NewBarChart(queue, thick); err != nil {
-		return nil, nil, err
+// addStack adds the bars of each of the times on top of the one before.
+func addStack(p *plot.Plot, parts []Part) error {
+	var below *plotter.BarChart
+	for i, key := range partKeys() {
+		values := plotter.Values{}
+		for _, part := range parts {
+			values = append(values, part.times()[i])
+		}
+		bars, err := plotter.NewBarChart(values, rowHeight*0.6)
+		if err != nil {
+			return err
+		}
+		bars.Horizontal, bars.Color, bars.LineStyle.Width = true, key.Ink, 0
+		if below != nil {
+			bars.StackOn(below)
+		}
+		p.Add(bars)
+		below = bars
 	}
-	if runs, err = plotter.NewBarChart(compute, thick); err != nil {
-		return nil, nil, err
-	}
-	waits.Horizontal, waits.Color, waits.LineStyle.Width = true, Fourth, 0
-	runs.Horizontal, runs.Color, runs.LineStyle.Width = true, First, 0
-	runs.StackOn(waits)
-	return waits, runs, nil
+	return nil
 }
 
 // rowsAxis names rows from below, with grid lines upright.
@@ -118,15 +141,14 @@ func rowsAxis(p *plot.Plot, names []string) {
 }
 
 // totals write each row's sum beside its bar.
-type totals struct{ queue, compute plotter.Values }
+type totals []Part
 
 // Plot writes them.
 func (t totals) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	style := textStyle(p, Text)
-	for i := range t.queue {
-		sum := t.queue[i] + t.compute[i]
-		c.FillText(style, vg.Point{X: x(sum) + 5, Y: y(float64(i))}, milliseconds(rounded(sum)))
+	for i, part := range t {
+		c.FillText(style, vg.Point{X: x(part.sum()) + 5, Y: y(float64(i))}, milliseconds(rounded(part.sum())))
 	}
 }
 

@@ -124,6 +124,6 @@ var (
 	_ plot.Plotter = stages{}
 	_ plot.Plotter = hints{}
 	_ plot.Plotter = errorMarks(nil)
-	_ plot.Plotter = totals{}
+	_ plot.Plotter = totals(nil)
 	_ plot.Ticker  = marks(nil)
 )
