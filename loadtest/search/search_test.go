@@ -74,6 +74,14 @@ func TestNoRate(t *testing.T) {
 	}
 }
 
+func TestNoRateAboveTheLeast(t *testing.T) {
+	r := rate(t)
+	r.Least = 2
+	if a := r.Search(t.Context(), limited(0, nil), func(search.Step) {}); a.Best != 0 || a.Worst != 2.5 {
+		t.Errorf("%+v", a)
+	}
+}
+
 // A low rate is measured for longer, so that its p99 is more than its maximum.
 func TestStepsAreLengthened(t *testing.T) {
 	var lengths []time.Duration
@@ -81,6 +89,27 @@ func TestStepsAreLengthened(t *testing.T) {
 	r.Search(t.Context(), limited(333, &lengths), func(search.Step) {})
 	if lengths[0] != 30*time.Second || lengths[1] != 15*time.Second || lengths[len(lengths)-1] != time.Second {
 		t.Errorf("steps took %v", lengths)
+	}
+}
+
+// One bad moment does not decide a rate that has two tries.
+func TestTries(t *testing.T) {
+	bad := true
+	run := func(ctx context.Context, s stage.Stage) stage.Result {
+		limit := 333.0
+		if bad = !bad; !bad {
+			limit = 0 // each rate's first try
+		}
+		return limited(limit, nil)(ctx, s)
+	}
+	r := rate(t)
+	if a := r.Search(t.Context(), run, func(search.Step) {}); a.Best == 320 {
+		t.Errorf("with one try each: %v", a.Best)
+	}
+	bad, r.Tries, r.Steps = true, 2, 3
+	a := r.Search(t.Context(), run, func(search.Step) {})
+	if a.Best != 40 || len(a.Steps) != 6 || a.Steps[0].Kept || !a.Steps[1].Kept {
+		t.Errorf("best %v, %d steps", a.Best, len(a.Steps))
 	}
 }
 

@@ -5,6 +5,7 @@ package workload
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync/atomic"
 	"time"
@@ -112,6 +113,9 @@ func (w *Workload) Describe() []string {
 	lines := make([]string, len(w.sorts))
 	for i, s := range w.sorts {
 		lines[i] = describe(s.spec, s.items)
+		if len(w.sorts) > 1 {
+			lines[i] = fmt.Sprintf("%s (weight %g): %s", s.spec.Label(), s.spec.Weight, lines[i])
+		}
 	}
 	return lines
 }

@@ -122,11 +122,11 @@ func TestDescribe(t *testing.T) {
 	grpc.Priority, grpc.Tenant, web.Version = 2, "shop", "1"
 	w := open(t,
 		workload.Spec{Weight: 1, Target: grpc, Tensor: "x:FP32:3", Batch: 2, Contents: 4, Deadline: time.Second},
-		workload.Spec{Weight: 1, Target: web, Images: []string{dir}, JobItems: 7, Expected: testkit.Path(t, "testdata", "expected.json"), ExpectedVersion: "1"},
+		workload.Spec{Name: "web", Weight: 0.5, Target: web, Images: []string{dir}, JobItems: 7, Expected: testkit.Path(t, "testdata", "expected.json"), ExpectedVersion: "1"},
 	)
 	want := []string{
-		"grpc to h:1, model classify, 4 tensors x:FP32:3 with a batch of 2, priority 2, deadline 1s, tenant shop",
-		"rest to http://h:2, model classify version 1, jobs of 7 out of 1 images, checked against " + testkit.Path(t, "testdata", "expected.json") + " version 1",
+		"classify (weight 1): grpc to h:1, model classify, 4 tensors x:FP32:3 with a batch of 2, priority 2, deadline 1s, tenant shop",
+		"web (weight 0.5): rest to http://h:2, model classify version 1, jobs of 7 out of 1 images, checked against " + testkit.Path(t, "testdata", "expected.json") + " version 1",
 	}
 	if diff := cmp.Diff(want, w.Describe()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
