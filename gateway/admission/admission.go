@@ -1,14 +1,18 @@
 // Package admission bounds what is in flight at the head of the system, where an
 // image is still small: one room for the requests of all doors. Nobody waits for
-// it: what has no room is Busy, at once, with a hint when to come back.
+// it: what has no room is Busy, at once, with a hint when to come back. Behind the
+// room each model has a gate (package gate), before which a few may wait.
 package admission
 
 import (
+	"context"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"triptych/gateway/admission/gate"
+	"triptych/proto/inference"
 	"triptych/shared/failure"
 )
 
@@ -26,7 +30,8 @@ var names = [...]string{HTTP: "http", GRPC: "grpc"}
 
 // Admission is the room. Safe for concurrent use.
 type Admission struct {
-	cfg Config
+	cfg   Config
+	gates *gate.Gates
 
 	mu    sync.Mutex // guards what follows
 	doors [len(names)]usage
@@ -47,7 +52,11 @@ func New(cfg Config, registry prometheus.Registerer) (*Admission, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	a := &Admission{cfg: cfg}
+	gates, err := gate.New(cfg.Models, registry)
+	if err != nil {
+		return nil, err
+	}
+	a := &Admission{cfg: cfg, gates: gates}
 	if err := registry.Register(newCollector(a)); err != nil {
 		return nil, failure.Wrap(err, failure.Internal, "register the metrics of the admission")
 	}
@@ -77,6 +86,16 @@ func (a *Admission) Admit(door Door, bytes int64) (*Grant, error) {
 	a.doors[door].requests++
 	return &Grant{admission: a, door: door, since: time.Now(), bytes: bytes}, nil
 }
+
+// Models is next behind the gates of its models, for a door that takes room by
+// itself.
+func (a *Admission) Models(next inference.GRPCInferenceServiceServer) inference.GRPCInferenceServiceServer {
+	return a.gates.Server(next)
+}
+
+// Check tells whether a request to a model would be refused now, before anything of
+// it is read. It is nil for a model of which nothing is known.
+func (a *Admission) Check(ctx context.Context, model string) error { return a.gates.Check(ctx, model) }
 
 // take adds bytes to a request that has some. Call it with the lock.
 func (a *Admission) take(door Door, has, bytes int64) error {

@@ -12,13 +12,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"triptych/gateway/admission"
+	"triptych/gateway/admission/gate"
 	"triptych/shared/failure"
 )
 
 func makeRoom(t *testing.T, bytes int64, requests int) (*admission.Admission, *prometheus.Registry) {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	a, err := admission.New(admission.Config{MaxBytes: bytes, MaxRequests: requests}, registry)
+	a, err := admission.New(admission.Config{MaxBytes: bytes, MaxRequests: requests, Models: gate.DefaultConfig()}, registry)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func TestConfig(t *testing.T) {
 	cfg := admission.DefaultConfig()
 	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	cfg.RegisterFlags(fs)
-	if err := fs.Parse([]string{"--max-bytes-in-flight=5", "--max-requests-in-flight=6"}); err != nil || cfg != (admission.Config{MaxBytes: 5, MaxRequests: 6}) {
+	if err := fs.Parse([]string{"--max-bytes-in-flight=5", "--max-requests-in-flight=6"}); err != nil || cfg != (admission.Config{MaxBytes: 5, MaxRequests: 6, Models: gate.DefaultConfig()}) {
 		t.Errorf("%+v, %v", cfg, err)
 	}
 	for flag, cfg := range map[string]admission.Config{

@@ -3,7 +3,11 @@ package admission
 import (
 	"context"
 
+	"google.golang.org/grpc/metadata"
+
 	"triptych/proto/inference"
+	"triptych/shared/call"
+	"triptych/shared/failure"
 	"triptych/shared/modelserver"
 )
 
@@ -14,19 +18,43 @@ type server struct {
 	admission *Admission
 }
 
-// Server is next behind the gRPC door.
+// Server is next behind the gRPC door: its room, and the gates of its models.
 func (a *Admission) Server(next inference.GRPCInferenceServiceServer) inference.GRPCInferenceServiceServer {
-	return &server{GRPCInferenceServiceServer: next, admission: a}
+	return &server{GRPCInferenceServiceServer: a.Models(next), admission: a}
 }
 
 // ModelInfer implements the service.
 func (s *server) ModelInfer(ctx context.Context, req *inference.ModelInferRequest) (*inference.ModelInferResponse, error) {
+	ctx, err := withTenant(ctx)
+	if err != nil {
+		return nil, err
+	}
 	grant, err := s.admission.Admit(GRPC, requestBytes(req))
 	if err != nil {
 		return nil, err
 	}
 	defer grant.Release()
 	return s.GRPCInferenceServiceServer.ModelInfer(ctx, req)
+}
+
+// withTenant reads for whom the caller asks.
+func withTenant(ctx context.Context) (context.Context, error) {
+	names := metadata.ValueFromIncomingContext(ctx, call.TenantHeader)
+	if len(names) == 0 {
+		return ctx, nil
+	}
+	return WithTenant(ctx, names[0])
+}
+
+// WithTenant is ctx with the tenant that a caller named. A name that can't be one is
+// Invalid.
+func WithTenant(ctx context.Context, name string) (context.Context, error) {
+	if !call.ValidTenant(name) {
+		return ctx, failure.New(failure.Invalid, "the header %s must be 1 to %d printable ASCII characters without blanks", call.TenantHeader, call.MaxTenant)
+	}
+	info := call.Of(ctx)
+	info.Tenant = name
+	return call.With(ctx, info), nil
 }
 
 // ModelStreamInfer implements the service. Each request is admitted by itself: one

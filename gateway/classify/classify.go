@@ -36,7 +36,7 @@ func New(cfg Config, server inference.GRPCInferenceServiceServer) *API {
 
 // Routes is the one route.
 func (a *API) Routes() []web.Route {
-	return []web.Route{{Method: http.MethodPost, Path: "/v1/classify", Work: true, Handle: a.classify}}
+	return []web.Route{{Method: http.MethodPost, Path: "/v1/classify", Work: true, Model: modelName, Handle: a.classify}}
 }
 
 func (a *API) classify(c *gin.Context) error {
@@ -79,9 +79,11 @@ func (a *API) query(c *gin.Context) (query, error) {
 		q.topK = k
 	}
 	var err error
-	q.model, err = a.models.get(c.Request.Context(), c.DefaultQuery("model", defaultModel))
+	q.model, err = a.models.get(c.Request.Context(), modelName(c))
 	return q, err
 }
+
+func modelName(c *gin.Context) string { return c.DefaultQuery("model", defaultModel) }
 
 // body classifies the one image that is the body.
 func (a *API) body(r *http.Request, q query) ([]*result, error) {

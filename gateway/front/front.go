@@ -52,6 +52,7 @@ func New(cfg Config, server inference.GRPCInferenceServiceServer, room *admissio
 	if f.metrics, err = newMetrics(tel.Registry); err != nil {
 		return nil, err
 	}
+	server = room.Models(server)
 	routes := append(rest.New(server, background).Routes(), classify.New(cfg.Classify, server).Routes()...)
 	if f.engine, err = f.newEngine(append(routes, further...)); err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"triptych/gateway/admission"
 	"triptych/gateway/web"
 	"triptych/shared/call"
 	"triptych/shared/failure"
@@ -35,6 +36,11 @@ func (f *Front) run(c *gin.Context, route web.Route) error {
 	if err != nil {
 		return err
 	}
+	if names := c.Request.Header.Values(call.TenantHeader); len(names) > 0 {
+		if ctx, err = admission.WithTenant(ctx, names[0]); err != nil {
+			return err
+		}
+	}
 	patient := route.Patient || route.Upload != nil
 	ctx, cancel, err := f.withDeadline(ctx, c.Request.Header, patient)
 	if err != nil {
@@ -45,6 +51,11 @@ func (f *Front) run(c *gin.Context, route web.Route) error {
 	if patient {
 		// The server's own write timeout knows nothing of patience.
 		_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Time{})
+	}
+	if route.Model != nil {
+		if err := f.admission.Check(ctx, route.Model(c)); err != nil {
+			return err
+		}
 	}
 	release, err := f.takeBody(c, route)
 	if err != nil {

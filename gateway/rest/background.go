@@ -34,6 +34,14 @@ func prefersAsync(values []string) bool {
 	return false
 }
 
+// awaited is the model of a request whose caller waits for the answer.
+func (a *API) awaited(c *gin.Context) string {
+	if a.background != nil && prefersAsync(c.Request.Header.Values(preferHeader)) {
+		return ""
+	}
+	return c.Param("model")
+}
+
 // later hands a request over.
 func (a *API) later(c *gin.Context, req *request) error {
 	for name, f := range req.forms {

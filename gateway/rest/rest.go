@@ -39,7 +39,7 @@ func (a *API) Routes() []web.Route {
 			web.Route{Method: http.MethodGet, Path: model + "/ready", Handle: a.modelReady},
 			web.Route{Method: http.MethodGet, Path: model + "/config", Handle: a.config},
 			web.Route{Method: http.MethodGet, Path: model + "/stats", Handle: a.statistics},
-			web.Route{Method: http.MethodPost, Path: model + "/infer", Work: true, Handle: a.infer},
+			web.Route{Method: http.MethodPost, Path: model + "/infer", Work: true, Model: a.awaited, Handle: a.infer},
 		)
 	}
 	return append(routes, unsupported()...)

@@ -22,6 +22,10 @@ type Route struct {
 	// front admits its requests only while there is room. Other routes have small
 	// bodies and are always answered.
 	Work bool
+	// Model, when set, names the model that a request is for without reading its body:
+	// the front then refuses at once what the model has no time for. An empty name is
+	// for no model.
+	Model func(c *gin.Context) string
 	// Patient marks a route that may take longer than the front's request
 	// timeout; only a deadline that the caller asked for counts.
 	Patient bool

@@ -10,10 +10,14 @@ import "context"
 const (
 	RequestIDHeader = "x-request-id"
 	PriorityHeader  = "triptych-priority"
+	TenantHeader    = "triptych-tenant"
 )
 
 // MaxRequestID bounds the length of an id that a caller chose.
 const MaxRequestID = 128
+
+// MaxTenant bounds the length of a tenant's name.
+const MaxTenant = 64
 
 // Info is what travels with one request.
 type Info struct {
@@ -24,6 +28,9 @@ type Info struct {
 	// Bulk is set for the work of jobs, for which nobody waits. It is not told to
 	// other processes.
 	Bulk bool
+	// Tenant is for whom the caller asks; empty when it does not say. It counts at the
+	// head alone, and is not told to other processes.
+	Tenant string
 }
 
 type key struct{}
@@ -41,12 +48,18 @@ func Of(ctx context.Context) Info {
 
 // ValidRequestID tells whether a caller's id may be taken over: printable ASCII
 // without blanks, so that it can't forge a header or a line of a log.
-func ValidRequestID(id string) bool {
-	if id == "" || len(id) > MaxRequestID {
+func ValidRequestID(id string) bool { return printable(id, MaxRequestID) }
+
+// ValidTenant tells whether a name may be a tenant's: printable ASCII without
+// blanks.
+func ValidTenant(name string) bool { return printable(name, MaxTenant) }
+
+func printable(text string, most int) bool {
+	if text == "" || len(text) > most {
 		return false
 	}
-	for i := range len(id) {
-		if id[i] <= ' ' || id[i] > '~' {
+	for i := range len(text) {
+		if text[i] <= ' ' || text[i] > '~' {
 			return false
 		}
 	}

@@ -28,3 +28,13 @@ func TestValidRequestID(t *testing.T) {
 		}
 	}
 }
+
+func TestValidTenant(t *testing.T) {
+	for name, want := range map[string]bool{
+		"team-7": true, strings.Repeat("x", 64): true, "": false, strings.Repeat("x", 65): false, "two words": false, "é": false,
+	} {
+		if call.ValidTenant(name) != want {
+			t.Errorf("ValidTenant(%q) is not %t", name, want)
+		}
+	}
+}

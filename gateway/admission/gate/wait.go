@@ -1,0 +1,108 @@
+package gate
+
+import (
+	"context"
+	"time"
+
+	"triptych/shared/failure"
+)
+
+// wait waits for its turn, no longer than anyone may.
+func (g *gate) wait(ctx context.Context, w *waiter) error {
+	patience := time.NewTimer(g.all.cfg.MaxWait)
+	defer patience.Stop()
+	select {
+	case err := <-w.turn:
+		return err
+	case <-ctx.Done():
+	case <-patience.C:
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if w.place == nil { // its turn came at the same moment
+		return g.comeAnyway(ctx, <-w.turn)
+	}
+	g.unqueue(w)
+	g.pace.look(time.Now(), g.waiting.Len())
+	if err := failure.OfContext(ctx); err != nil {
+		g.count(reasonOf(err), w.caller.level)
+		return err
+	}
+	return g.refuse(patient, w.caller.level, g.waitFor(w.caller))
+}
+
+// comeAnyway is for one whose turn came when it had just gone: the next may go.
+func (g *gate) comeAnyway(ctx context.Context, refused error) error {
+	gone := failure.OfContext(ctx)
+	if refused != nil || gone == nil {
+		return refused
+	}
+	g.flying--
+	g.dispatch(time.Now())
+	return gone
+}
+
+// dispatch lets those in whose turn it is. One that could not be answered in time
+// is told so instead: its work would be for nothing.
+func (g *gate) dispatch(now time.Time) {
+	for g.waiting.Len() > 0 && g.flying < g.limit.Now() {
+		item, _ := g.waiting.Pop()
+		w := item.Value
+		w.place = nil
+		if w.caller.left(now) < g.pace.needs() {
+			w.turn <- g.refuse(late, w.caller.level, g.waitFor(w.caller))
+			continue
+		}
+		g.flying++
+		w.turn <- nil
+	}
+	g.pace.look(now, g.waiting.Len())
+}
+
+// Leave gives the pass back when the request has been answered, with what the answer
+// was. Safe to call twice.
+func (p *Pass) Leave(err error) {
+	p.once.Do(func() {
+		p.gate.leave(time.Now(), p.since, err)
+		p.gate.all.untake(p.gate)
+	})
+}
+
+func (g *gate) leave(now, since time.Time, err error) {
+	kind := failure.KindOf(err)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	held := now.Sub(since)
+	switch {
+	case err == nil:
+		g.limit.Done(now, held, g.flying)
+		g.pace.served(held)
+	case kind == failure.Busy:
+		g.limit.Refused(now)
+	}
+	if kind != failure.Cancelled || err == nil {
+		g.pace.left(held)
+	}
+	if err == nil || serves(kind) {
+		g.known.Store(true)
+	}
+	g.flying--
+	g.dispatch(now)
+}
+
+// serves tells whether a failure is that of a model that exists. Of no other there
+// are metrics: a name is a caller's free text.
+func serves(kind failure.Kind) bool {
+	switch kind {
+	case failure.Busy, failure.Deadline, failure.Unavailable, failure.BrokenImage, failure.UnsupportedMedia:
+		return true
+	default:
+		return false
+	}
+}
+
+func (g *gate) idle(least time.Duration) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return time.Since(g.used) > least
+}

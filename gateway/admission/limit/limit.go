@@ -1,0 +1,207 @@
+// Package limit finds out how many requests a model can work on at a time: as many
+// as raise its throughput, and not those more that only wait inside. It goes by
+// measured latency alone, has no clock of its own and makes nobody wait.
+//
+// It is a gradient limit as in Netflix's concurrency-limits (E. Landau, W. Thurston,
+// T. Bozarth, "Performance Under Load", 2018): latency is compared with a reference,
+// and what it has grown by is taken for a queue. There the reference is the latency
+// of long ago. A batching model's latency rightly grows with what is in flight, since
+// its batches do, and a new version's may be another for good; so here the reference
+// is the latency of a moment ago at a slightly different limit. The limit swings
+// around its centre, as the rate does in PCC Vivace (M. Dong et al., "PCC Vivace:
+// Online-Learning Congestion Control", NSDI 2018), and by Little's law the two
+// latencies tell what the difference in concurrency bought: the gradient
+// d ln(latency) / d ln(in flight) is 0 where every further request is worked on at
+// once, and 1 where all of them only wait. The centre goes to where it is "wanted",
+// slightly below 1. (That is the greatest "power" of L. Kleinrock, "Power and
+// deterministic rules of thumb for probabilistic problems in computer
+// communications", ICC 1979, with a weight on throughput.) docs/adr/0022 has figures.
+package limit
+
+import (
+	"math"
+	"time"
+)
+
+const (
+	// wanted is the gradient at which the limit rests: a limit that is 10 % greater
+	// would raise the throughput by less than 1 %.
+	wanted = 0.87
+	// swing is how far the limit goes above and below its centre, as a factor.
+	swing = 1.15
+	// believe is the weight of a new gradient against those before.
+	believe = 0.35
+	// Steps of the centre, as logarithms: how much of the difference to the wanted
+	// gradient is made good at a time, and the most.
+	gainUp, gainDown, mostUp, mostDown = 0.5, 2.0, 0.4, 0.2
+	// cut is what a model's own refusal does to the centre, as AIMD has it.
+	cut = 0.9
+	// A phase has so many samples at the least, and so many for each request that is
+	// in flight: the batches of a model come back together.
+	leastSamples, samplesEach = 60, 3
+	// A phase counts when the limit was in the way: when on average so much of it was
+	// in flight.
+	full = 0.9
+)
+
+// Limit is the limit of one model. It is not safe for concurrent use.
+type Limit struct {
+	cfg      Config
+	centre   float64
+	floor    int // what the model is known to hold in its batches
+	gradient float64
+	phase    phase
+	history  []point // of the last phases, oldest first
+	held     float64 // seconds, a moving average
+	dropped  time.Time
+	baseline time.Duration
+}
+
+// phase is a time in which the limit stays where it is.
+type phase struct {
+	side    int // -1 below the centre, 1 above, 0 at it: nothing is compared yet
+	since   time.Time
+	samples int
+	held    float64 // seconds, all samples together
+	flying  float64 // requests in flight, all samples together
+}
+
+// point is what a phase has found, as logarithms.
+type point struct{ flying, held float64 }
+
+// New makes a limit. The settings have been validated.
+func New(cfg Config) *Limit {
+	return &Limit{cfg: cfg, centre: float64(cfg.Initial), gradient: wanted}
+}
+
+// Now is how many requests may be in flight.
+func (l *Limit) Now() int {
+	if l.cfg.Fixed > 0 {
+		return l.cfg.Fixed
+	}
+	c := l.bounded(l.centre)
+	switch l.phase.side {
+	case -1:
+		return max(1, int(math.Floor(c/swing)))
+	case 1:
+		return max(int(c)+1, int(math.Ceil(c*swing)))
+	default:
+		return int(math.Round(c))
+	}
+}
+
+// Centre is the limit without its swing.
+func (l *Limit) Centre() float64 {
+	if l.cfg.Fixed > 0 {
+		return float64(l.cfg.Fixed)
+	}
+	return l.bounded(l.centre)
+}
+
+// Gradient is what the limit goes by: 0 when a further request in flight is worked
+// on at once, 1 when it only waits.
+func (l *Limit) Gradient() float64 { return l.gradient }
+
+// Baseline is the mean latency in the last phase below the centre, with which that
+// above it is compared; 0 before there was one.
+func (l *Limit) Baseline() time.Duration { return l.baseline }
+
+// Floor keeps the limit at n or above: what the model is known to hold in its
+// batches. The greatest limit that is allowed goes before it.
+func (l *Limit) Floor(n int) { l.floor = n }
+
+func (l *Limit) bounded(c float64) float64 {
+	least := float64(max(l.cfg.Min, l.floor))
+	return min(max(c, least), float64(l.cfg.Max))
+}
+
+// Done learns from an answer: how long it took, and how many were in flight when it
+// came, itself among them.
+func (l *Limit) Done(now time.Time, held time.Duration, flying int) {
+	if l.cfg.Fixed > 0 {
+		return
+	}
+	seconds := max(held.Seconds(), 1e-6)
+	if l.held == 0 {
+		l.held = seconds
+	}
+	l.held += (seconds - l.held) / 32
+	p := &l.phase
+	if p.since.IsZero() {
+		p.since = now
+	}
+	// What was admitted before the phase began, and what it found in flight, is not
+	// of this phase.
+	if now.Sub(p.since).Seconds() < 1.25*l.held {
+		return
+	}
+	p.samples++
+	p.held += seconds
+	p.flying += float64(flying)
+	if p.samples >= max(leastSamples, samplesEach*l.Now()) {
+		l.end(now)
+	}
+}
+
+// end is the end of a phase.
+func (l *Limit) end(now time.Time) {
+	p := l.phase
+	l.phase = phase{since: now}
+	n := float64(p.samples)
+	if p.flying/n < full*float64(l.at(p.side)) {
+		// The callers ask for less: there is nothing to find out.
+		l.history = l.history[:0]
+		return
+	}
+	l.phase.side = -1
+	if p.side < 0 {
+		l.phase.side = 1
+		l.baseline = time.Duration(p.held / n * float64(time.Second))
+	}
+	l.history = append(l.history, point{math.Log(p.flying / n), math.Log(p.held / n)})
+	if len(l.history) > 3 {
+		l.history = l.history[1:]
+	}
+	l.move()
+}
+
+func (l *Limit) at(side int) int {
+	was := l.phase.side
+	l.phase.side = side
+	defer func() { l.phase.side = was }()
+	return l.Now()
+}
+
+// move compares a phase with the ones before and after it, which leaves out what
+// changes steadily, and moves the centre.
+func (l *Limit) move() {
+	if len(l.history) < 3 {
+		return
+	}
+	a, b, c := l.history[0], l.history[1], l.history[2]
+	flying := b.flying - (a.flying+c.flying)/2
+	if math.Abs(flying) < 0.05 {
+		return
+	}
+	found := (b.held - (a.held+c.held)/2) / flying
+	l.gradient += believe * (min(max(found, -0.5), 1.5) - l.gradient)
+	step := wanted - l.gradient
+	if step > 0 {
+		step = min(gainUp*step, mostUp)
+	} else {
+		step = max(gainDown*step, -mostDown)
+	}
+	l.centre = l.bounded(l.centre) * math.Exp(step)
+	l.centre = l.bounded(l.centre)
+}
+
+// Refused learns that the model itself had no room for a request: there is more in
+// flight than it can hold. Of many refusals at about the same time one counts.
+func (l *Limit) Refused(now time.Time) {
+	if l.cfg.Fixed > 0 || now.Sub(l.dropped).Seconds() < max(l.held, 0.1) {
+		return
+	}
+	l.dropped = now
+	l.centre = l.bounded(l.bounded(l.centre) * cut)
+	l.history = l.history[:0]
+}
