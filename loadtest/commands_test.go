@@ -96,7 +96,7 @@ thresholds: [wrong == 0, errors == 0, throughput > 1]
 	if c.status != statusGood {
 		t.Fatalf("status %d\n%s%s", c.status, c.stdout, c.stderr)
 	}
-	contains(t, c.page, "<!doctype html", "Small")
+	contains(t, c.page, "<!doctype html", "Small", "Two sorts &amp; two stages.", "p99 &lt; 10s")
 }
 
 func TestRunScenarioThatFails(t *testing.T) {
@@ -218,7 +218,7 @@ func TestCompareServers(t *testing.T) {
 	}
 	contains(t, c.stdout, "A  classify to "+slow.URL, "B  grpc to "+fast.Address, "round 4  A ", "closed loop, 2 in flight, 4 rounds", "throughput ", "95 % interval", "B is better by ")
 	c = command(t, "r.html", args...)
-	contains(t, c.page, "Comparison of two servers")
+	contains(t, c.page, "Comparison of two servers", "B is better by ")
 }
 
 // What is wrong with the started command is said, with the end of what it said.
@@ -239,7 +239,7 @@ func TestPageOfATest(t *testing.T) {
 	if c.status != statusGood {
 		t.Fatalf("status %d\n%s%s", c.status, c.stdout, c.stderr)
 	}
-	contains(t, c.page, "<!doctype html", "Load test of classify")
+	contains(t, c.page, "<!doctype html", "Load test of classify", "not steady after 100ms")
 	contains(t, c.stdout, "warm-up     not steady after 100ms: there were too few answers to judge", "after a warm-up of 0.")
 }
 
