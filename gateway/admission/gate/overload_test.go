@@ -2,9 +2,13 @@ package gate_test
 
 import (
 	"math/rand/v2"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"triptych/gateway/admission/gate"
 	"triptych/shared/call"
@@ -13,8 +17,13 @@ import (
 
 // about is a time that varies as on a busy machine.
 func about(d time.Duration) func() time.Duration {
+	var mu sync.Mutex // requests take their times side by side
 	rng := rand.New(rand.NewPCG(3, 4))
-	return func() time.Duration { return time.Duration(float64(d) * (0.7 + 0.6*rng.Float64())) }
+	return func() time.Duration {
+		mu.Lock()
+		defer mu.Unlock()
+		return time.Duration(float64(d) * (0.7 + 0.6*rng.Float64()))
+	}
 }
 
 // Three times as much as a model can do: it does what it can, those who are answered
@@ -24,9 +33,11 @@ func TestOverload(t *testing.T) {
 		service  func() service
 		capacity float64 // requests a second
 	}{
-		"a few at a time":   {func() service { return slots(4, about(20*time.Millisecond)) }, 200},
-		"many at a time":    {func() service { return slots(40, about(80*time.Millisecond)) }, 500},
-		"batches":           {func() service { return (&batches{most: 16, fixed: 5 * time.Millisecond, each: 150 * time.Microsecond}).work }, 2162},
+		"a few at a time": {func() service { return slots(4, about(20*time.Millisecond)) }, 200},
+		"many at a time":  {func() service { return slots(40, about(80*time.Millisecond)) }, 500},
+		"batches": {func() service {
+			return (&batches{most: 16, fixed: 5 * time.Millisecond, each: 150 * time.Microsecond}).work
+		}, 2162},
 		"large, slow batch": {func() service { return (&batches{most: 64, fixed: 80 * time.Millisecond, each: time.Millisecond}).work }, 444},
 		"slow":              {func() service { return slots(16, about(2*time.Second)) }, 8},
 	}
@@ -176,6 +187,39 @@ func TestDeadlinesInOverload(t *testing.T) {
 		}
 		if got := len(answered(all)); got < 0.9*400*20 {
 			t.Errorf("%d answers", got)
+		}
+	})
+}
+
+// TestLateInside: callers who give up before the model has worked off what it was let
+// to are nobody's measure of latency, and still the limit goes down, until some are
+// answered in time.
+func TestLateInside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _ := gates(t)
+		l := &load{gates: g, service: slots(2, about(20*time.Millisecond)), rate: 300, timeout: 250 * time.Millisecond}
+		l.run(t, 10*time.Second)
+		if n := len(answered(l.run(t, 10*time.Second))); n < 700 {
+			t.Errorf("%d were answered in 10 s, by a model that can do 1000", n)
+		}
+	})
+}
+
+// TestImpatientCallers: deadlines that no answer could meet say nothing of the model,
+// and take nothing from the others.
+func TestImpatientCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, registry := gates(t)
+		l := &load{gates: g, service: slots(64, about(100*time.Millisecond)), rate: 100}
+		l.run(t, 5*time.Second)
+		l.service, l.timeout = func() { time.Sleep(5 * time.Millisecond) }, time.Millisecond
+		l.run(t, 10*time.Second)
+		if err := testutil.GatherAndCompare(registry, strings.NewReader(`
+			# HELP triptych_admission_limit Requests of a model that may be in work, without the swing of measuring.
+			# TYPE triptych_admission_limit gauge
+			triptych_admission_limit{model="m"} 32
+		`), "triptych_admission_limit"); err != nil {
+			t.Error(err)
 		}
 	})
 }

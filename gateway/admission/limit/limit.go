@@ -36,6 +36,9 @@ const (
 	gainUp, gainDown, mostUp, mostDown = 0.5, 2.0, 0.4, 0.2
 	// cut is what a model's own refusal does to the centre, as AIMD has it.
 	cut = 0.9
+	// mostLate is the share of requests lately that may be late before that counts
+	// like a refusal, and lateWeight the weight of the newest one.
+	mostLate, lateWeight = 0.1, 1. / 32
 	// A phase has so many samples at the least, and so many for each request that is
 	// in flight: the batches of a model come back together.
 	leastSamples, samplesEach = 60, 3
@@ -53,6 +56,7 @@ type Limit struct {
 	phase    phase
 	history  []point // of the last phases, oldest first
 	held     float64 // seconds, a moving average
+	late     float64 // share of the last requests, a moving average
 	dropped  time.Time
 	baseline time.Duration
 }
@@ -121,6 +125,7 @@ func (l *Limit) Done(now time.Time, held time.Duration, flying int) {
 	if l.cfg.Fixed > 0 {
 		return
 	}
+	l.late -= lateWeight * l.late
 	seconds := max(held.Seconds(), 1e-6)
 	if l.held == 0 {
 		l.held = seconds
@@ -204,4 +209,13 @@ func (l *Limit) Refused(now time.Time) {
 	l.dropped = now
 	l.centre = l.bounded(l.bounded(l.centre) * cut)
 	l.history = l.history[:0]
+}
+
+// Late learns that a request's deadline passed in the model, though it had as long as
+// others take. Work that is given up tells nothing of latency, so that without this the
+// limit would stay where nobody is answered in time.
+func (l *Limit) Late(now time.Time) {
+	if l.late += lateWeight * (1 - l.late); l.late > mostLate {
+		l.Refused(now)
+	}
 }
