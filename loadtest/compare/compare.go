@@ -57,11 +57,11 @@ func (p Plan) Run(ctx context.Context, each func(round, side int, r stage.Result
 		round := Round{First: random.IntN(2)}
 		for _, side := range []int{round.First, 1 - round.First} {
 			result, err := p.turn(ctx, side)
-			if err != nil && ctx.Err() == nil {
-				return rounds, err
-			}
-			if ctx.Err() != nil {
+			switch {
+			case ended(ctx):
 				return rounds, nil
+			case err != nil:
+				return rounds, err
 			}
 			round.Results[side] = result
 			each(n, side, result)
@@ -70,6 +70,8 @@ func (p Plan) Run(ctx context.Context, each func(round, side int, r stage.Result
 	}
 	return rounds, nil
 }
+
+func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
 // turn is one measurement of a side, which is started for it if it must be.
 func (p Plan) turn(ctx context.Context, side int) (result stage.Result, err error) {

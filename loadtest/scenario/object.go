@@ -168,10 +168,12 @@ func (o *object) duration(key string, to *time.Duration) {
 	}
 }
 
+// time reads a time of 0 or more; -1 for what is none.
 func (s *source) time(node *yaml.Node, key string) time.Duration {
 	d, err := time.ParseDuration(node.Value)
 	if err != nil || d < 0 {
 		s.say(node, "%s is %q, must be a time such as 500ms or 2m", key, node.Value)
+		return -1
 	}
 	return d
 }

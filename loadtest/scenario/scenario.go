@@ -88,7 +88,7 @@ func read(file string) ([]byte, error) {
 func parse(file string, data []byte, change Change) (Scenario, error) {
 	var document yaml.Node
 	if err := yaml.Load(data, &document); err != nil {
-		return Scenario{}, failure.Wrap(err, failure.Invalid, "scenario %s is not YAML: %s", file, strings.TrimPrefix(err.Error(), "yaml: "))
+		return Scenario{}, failure.New(failure.Invalid, "scenario %s is not YAML: %s", file, err)
 	}
 	root := &document
 	if document.Kind == yaml.DocumentNode {
@@ -115,7 +115,7 @@ func (r *reader) scenario(change Change) Scenario {
 	r.text("about", &s.About)
 	whole(r.object, "seed", &s.Seed, 0, 1<<62)
 	r.duration("timeout", &r.timeout)
-	if r.timeout <= 0 {
+	if r.timeout == 0 {
 		r.say(r.place("timeout"), "timeout must be more than 0")
 	}
 	whole(r.object, "max_outstanding", &r.outstanding, 1, maxInFlight)

@@ -42,7 +42,7 @@ func (r *reader) checkStage(o *object, s stage.Stage, a load.Arrivals) {
 		r.say(o.at, "a stage needs an end: a duration or a number of requests")
 	case a.Ramp && s.Duration == 0:
 		r.say(o.place("rate"), "a ramp needs a duration")
-	case s.Timeout <= 0:
+	case s.Timeout == 0:
 		r.say(o.place("timeout"), "timeout must be more than 0")
 	case o.has("concurrency") && o.has("max_outstanding"):
 		r.say(o.place("max_outstanding"), "max_outstanding is for a rate: a concurrency is its own bound")
@@ -99,7 +99,7 @@ func (r *reader) warmup(o *object) stage.Warmup {
 	auto.duration("most", &w.Duration)
 	auto.duration("window", &w.Window)
 	auto.done()
-	if w.Window <= 0 || w.Duration <= 0 {
+	if w.Window == 0 || w.Duration == 0 {
 		r.say(node, "most and window must be more than 0")
 	}
 	return w

@@ -34,12 +34,16 @@ type Step struct {
 // until one is not kept, then halves the distance between the highest rate that
 // kept them and the lowest that did not.
 type Rate struct {
-	// From is the first rate, Most the highest that is tried.
-	From, Most float64
+	// From is the first rate, Least and Most the lowest and the highest that are
+	// tried.
+	From, Least, Most float64
 	// Precision ends the search when both rates are as close, as a part of the
 	// lower one. Steps end it in any case.
 	Precision float64
 	Steps     int
+	// Tries is how often in a row a rate must fail to count as one that is not kept:
+	// with one, a pause of the machine would decide.
+	Tries int
 	// Stage is run at each rate. Its thresholds are the conditions.
 	Stage stage.Stage
 	// LongestStep bounds what a step is lengthened to at a low rate, so that the
@@ -65,24 +69,42 @@ func (r Rate) Search(ctx context.Context, run Run, each func(Step)) Answer {
 	var a Answer
 	rate := min(r.From, r.Most)
 	for range r.Steps {
-		step := r.step(ctx, run, rate)
-		if ctx.Err() != nil {
+		step, ok := r.tries(ctx, run, rate, func(s Step) {
+			a.Steps = append(a.Steps, s)
+			each(s)
+		})
+		if !ok {
 			a.Interrupted = true
 			return a
 		}
-		each(step)
 		a.take(step)
 		if a.Best >= r.Most || a.close(r.Precision) {
 			return a
 		}
-		rate = a.next(r.Most)
+		if rate = a.next(r.Most); rate < r.Least {
+			return a
+		}
 	}
 	return a
 }
 
-// take adds a step.
+// tries runs a rate until it is kept or has had its tries; it is false when ctx was
+// done first.
+func (r Rate) tries(ctx context.Context, run Run, rate float64, each func(Step)) (s Step, ok bool) {
+	for range max(r.Tries, 1) {
+		s = r.step(ctx, run, rate)
+		if ctx.Err() != nil {
+			return s, false
+		}
+		if each(s); s.Kept {
+			break
+		}
+	}
+	return s, true
+}
+
+// take draws the limits closer by a step.
 func (a *Answer) take(s Step) {
-	a.Steps = append(a.Steps, s)
 	switch {
 	case s.Kept && s.Load > a.Best:
 		a.Best, a.At = s.Load, s

@@ -64,14 +64,19 @@ func (s Stage) InFlight() int {
 
 // Describe is the load in a line.
 func (s Stage) Describe() string {
-	switch {
-	case !s.Open():
+	if !s.Open() {
 		return fmt.Sprintf("closed loop, %d in flight", s.Concurrency)
-	case s.Arrivals.Ramp:
-		return fmt.Sprintf("open loop, from %g to %g requests a second, at most %d in flight", s.Arrivals.Rate, s.Arrivals.Until, s.Arrivals.MaxOutstanding)
-	default:
-		return fmt.Sprintf("open loop, %g requests a second, at most %d in flight", s.Arrivals.Rate, s.Arrivals.MaxOutstanding)
 	}
+	a := s.Arrivals
+	rate := fmt.Sprintf("%g", a.Rate)
+	if a.Ramp {
+		rate = fmt.Sprintf("from %g to %g", a.Rate, a.Until)
+	}
+	spacing := ""
+	if a.Even {
+		spacing = " at even distances"
+	}
+	return fmt.Sprintf("open loop, %s requests a second%s, at most %d in flight", rate, spacing, a.MaxOutstanding)
 }
 
 // Result is what came of a stage.

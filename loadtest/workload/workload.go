@@ -5,6 +5,7 @@ package workload
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync/atomic"
 	"time"
@@ -85,6 +86,19 @@ func New(specs []Spec, seed uint64) (*Workload, error) {
 	return w, nil
 }
 
+// Of is a workload of one sort, sent by a target of the caller's own, which is
+// called name and has so many items. Close does not close it.
+func Of(name string, t load.Target, items int) *Workload {
+	one := &sort{spec: Spec{Name: name, Weight: 1}, target: t, close: nothing{}, items: items}
+	return &Workload{sorts: []*sort{one}, ends: []float64{1}}
+}
+
+// nothing needs no closing.
+type nothing struct{}
+
+// Close does nothing.
+func (nothing) Close() error { return nil }
+
 // Close ends all connections.
 func (w *Workload) Close() error {
 	errs := make([]error, 0, len(w.sorts))
@@ -99,6 +113,9 @@ func (w *Workload) Describe() []string {
 	lines := make([]string, len(w.sorts))
 	for i, s := range w.sorts {
 		lines[i] = describe(s.spec, s.items)
+		if len(w.sorts) > 1 {
+			lines[i] = fmt.Sprintf("%s (weight %g): %s", s.spec.Label(), s.spec.Weight, lines[i])
+		}
 	}
 	return lines
 }

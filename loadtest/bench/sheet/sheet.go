@@ -39,7 +39,7 @@ func Page(title, command string, r figure.Report, runs []page.Run) *page.Report 
 }
 
 func table(r figure.Report) page.Table {
-	t := page.Table{Title: "Figures", Header: figure.Columns()}
+	t := page.Table{Title: "Figures", Header: figure.Columns(), Bars: true}
 	for _, f := range r.Figures {
 		t.Rows = append(t.Rows, page.Row{Cells: f.Cells(), Verdict: verdict(f.Outcome())})
 	}

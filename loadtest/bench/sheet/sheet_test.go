@@ -30,7 +30,7 @@ func TestPage(t *testing.T) {
 	want := &page.Report{
 		Title: "A title", Command: "a command", Notes: report.Notes,
 		Facts: []page.Fact{{Name: "cores", Value: "2"}, {Name: "system", Value: "linux"}},
-		Tables: []page.Table{{Title: "Figures", Header: figure.Columns(), Rows: []page.Row{
+		Tables: []page.Table{{Title: "Figures", Header: figure.Columns(), Bars: true, Rows: []page.Row{
 			{Cells: []string{"1", "it", "1 /s", "0.50", "the rival", "2.000", ">= 1.5"}, Verdict: page.Good},
 			{Cells: []string{"1", "it", "1 ms", "0.50", "the rival", "2.000", "<= 0.7"}, Verdict: page.Bad},
 			{Cells: []string{"2", "that", "3", "-", "", "-", "-"}},
