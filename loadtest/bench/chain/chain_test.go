@@ -91,7 +91,7 @@ func repositories(t *testing.T) []string {
 	t.Helper()
 	return []string{
 		"--models", testkit.Path(t, "models"), "--stand-ins", testkit.Path(t, "tools", "bench", "models"),
-		"--samples", testkit.Path(t, "testdata", "images"), "--photographs", "2", "--rounds", "1", "--window", "200ms",
+		"--samples", testkit.Path(t, "testdata", "images"), "--photographs", "2", "--rounds", "1", "--turns", "1", "--window", "200ms",
 	}
 }
 
@@ -114,6 +114,7 @@ func TestRunRefuses(t *testing.T) {
 	}{
 		"row":                      {[]string{"--rows", "9"}, "--rows has 9, must be from 1 to 8"},
 		"window":                   {[]string{"--window", "1ms"}, "--window is 1ms"},
+		"turns":                    {[]string{"--turns", "0"}, "--turns is 0"},
 		"photographs":              {[]string{"--photographs", "0"}, "--photographs is 0"},
 		"rival without an address": {[]string{"--rival", "x"}, "--rival needs --rival-grpc"},
 		"ours":                     {[]string{"--binaries", "/nowhere"}, "there is no /nowhere/preprocess"},

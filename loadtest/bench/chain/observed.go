@@ -78,7 +78,7 @@ func (w *watching) measure(ctx context.Context, model string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, off.Close()) }()
-	for n := range w.Rounds * turnCount {
+	for n := range w.Rounds * w.settings.turns {
 		turns := []func() error{
 			func() error { return w.turn(ctx, observedOn, on, n) },
 			func() error { return w.turn(ctx, observedOff, off, n) },
