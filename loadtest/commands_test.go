@@ -239,7 +239,7 @@ func TestPageOfATest(t *testing.T) {
 	if c.status != statusGood {
 		t.Fatalf("status %d\n%s%s", c.status, c.stdout, c.stderr)
 	}
-	contains(t, c.page, "<!doctype html", "Load test of classify", "not steady after 100ms")
+	contains(t, c.page, "<!doctype html", "Load test of classify", "not steady after 100ms", "The server tells no statistics of its models")
 	contains(t, c.stdout, "warm-up     not steady after 100ms: there were too few answers to judge", "after a warm-up of 0.")
 }
 
@@ -264,6 +264,7 @@ func TestCommandsRefuse(t *testing.T) {
 	}{
 		{"run without a file", []string{"run"}, "accepts 1 arg(s), received 0"},
 		{"run with a flag of others", []string{"run", "x.yaml", "--rate", "1"}, "unknown flag: --rate"},
+		{"metrics", []string{dir, "--requests", "1", "--metrics", "x", "--report", filepath.Join(t.TempDir(), "r.html")}, "metrics are at \"x\""},
 		{"run without the file", []string{"run", "x.yaml"}, "scenario x.yaml can't be read"},
 		{"search without a condition", []string{"search", dir}, "--keep is missing"},
 		{"search for a condition that is none", []string{"search", dir, "--keep", "p99"}, "must be like p99 < 200ms"},

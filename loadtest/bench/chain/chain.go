@@ -18,8 +18,8 @@ import (
 	"triptych/loadtest/page"
 )
 
-// SideArgument, before the folder of a repository and the library of ONNX Runtime,
-// makes the program the side of row 5 that is one process.
+// SideArgument is what comes before the folder of a repository and the library of ONNX
+// Runtime to make the program the side of row 5 that is one process.
 const SideArgument = "side"
 
 // runner is one run of the program.

@@ -16,6 +16,8 @@ type settings struct {
 	rows.Flags
 	rival, address, model string
 
+	// turns of a fifth of a window are what a round of the rows 5 and 6 has.
+	turns       int
 	binaries    string
 	models      string
 	standins    string
@@ -37,7 +39,7 @@ func defaultSettings(getenv func(string) string) settings {
 			Output: "coverage/bench-chain.json",
 		},
 		rival: getenv("RIVAL"), address: getenv("RIVAL_GRPC"), model: getenv("RIVAL_MODEL"),
-		binaries: "bin", models: "models", standins: "tools/bench/models", samples: "testdata/images", photographs: 64,
+		turns: 5, binaries: "bin", models: "models", standins: "tools/bench/models", samples: "testdata/images", photographs: 64,
 		page: "coverage/bench.html", library: getenv("TRIPTYCH_ONNXRUNTIME"),
 	}
 }
@@ -48,6 +50,7 @@ func (s *settings) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&s.rival, "rival", s.rival, "Command of the shell that runs a rival's chain in the foreground, with "+modelMark+" for 1 (float32), 2 (INT8) or accelerator (the stand-in) ($RIVAL).")
 	fs.StringVar(&s.address, "rival-grpc", s.address, "The rival's gRPC address ($RIVAL_GRPC).")
 	fs.StringVar(&s.model, "rival-model", s.model, "The rival's name for the chain ($RIVAL_MODEL).")
+	fs.IntVar(&s.turns, "turns", s.turns, "Rows 5 and 6: how often both sides take turns in a round, of a fifth of a window each.")
 	fs.StringVar(&s.binaries, "binaries", s.binaries, "Folder with our binaries.")
 	fs.StringVar(&s.models, "models", s.models, "Repository with our models.")
 	fs.StringVar(&s.standins, "stand-ins", s.standins, "Repository with the stand-in.")
@@ -64,6 +67,9 @@ func (s *settings) Validate() error {
 	}
 	if s.rival != "" && (s.address == "" || s.model == "") {
 		return config.Wrong("rival", "needs --rival-grpc and --rival-model")
+	}
+	if s.turns < 1 {
+		return config.Wrong("turns", "is %d, must be 1 or more", s.turns)
 	}
 	if s.photographs < 1 {
 		return config.Wrong("photographs", "is %d, must be 1 or more", s.photographs)

@@ -27,7 +27,6 @@ import (
 const (
 	sideCallers = 16
 	turnPart    = 5 // of the window
-	turnCount   = 5 // of each round
 	oneProcess  = "one process"
 )
 
@@ -102,7 +101,7 @@ func (b *runner) sameAnswers(ctx context.Context, s *stack.Stack, them *turns.Si
 // inTurn lets both work. The first turn of each is for nothing: both warm up.
 func (b *runner) inTurn(ctx context.Context, us *side, them *turns.Side) error {
 	length := b.Window / turnPart
-	for n := range b.Rounds*turnCount + 1 {
+	for n := range b.Rounds*b.turns + 1 {
 		w, err := whole(us.closed(ctx, sideCallers, length))
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,9 +23,9 @@ const (
 // scrapePause is that of Prometheus, which usually takes fifteen seconds.
 const scrapePause = time.Second
 
-// spansAnAnswer is how many there are at least of one request: the request, the
-// ensemble, and a client and a server for each of three steps.
-const spansAnAnswer = 8
+// exported is how long spans may wait in a service until they are sent: the next turn
+// is not to pay for them.
+const exported = 1500 * time.Millisecond
 
 // observed is row 6: what it costs to see each request. Two stacks that differ in
 // where traces go take turns, and the metrics of one of them are read meanwhile.
@@ -67,22 +68,26 @@ type watching struct {
 }
 
 func (w *watching) measure(ctx context.Context, model string) (err error) {
-	sides := map[string]*side{}
-	for _, name := range []string{observedOn, observedOff} {
-		s, err := w.openOurs(ctx, w.stacks[name], model, w.callers)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, s.Close()) }()
-		sides[name] = s
+	on, err := w.openOurs(ctx, w.stacks[observedOn], model, w.callers)
+	if err != nil {
+		return err
 	}
-	for n := range w.Rounds * turnCount {
-		order := []string{observedOn, observedOff}
-		if n%2 == 1 { // who begins changes
-			order[0], order[1] = order[1], order[0]
+	defer func() { err = errors.Join(err, on.Close()) }()
+	off, err := w.openOurs(ctx, w.stacks[observedOff], model, w.callers)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, off.Close()) }()
+	for n := range w.Rounds * w.settings.turns {
+		turns := []func() error{
+			func() error { return w.turn(ctx, observedOn, on, n) },
+			func() error { return w.turn(ctx, observedOff, off, n) },
 		}
-		for _, name := range order {
-			if err := w.turn(ctx, name, sides[name], n); err != nil {
+		if n%2 == 1 { // who begins changes
+			slices.Reverse(turns)
+		}
+		for _, turn := range turns {
+			if err := turn(); err != nil {
 				return err
 			}
 		}
@@ -104,6 +109,9 @@ func (w *watching) turn(ctx context.Context, name string, s *side, n int) error 
 	got, err := whole(s.closed(ctx, w.callers, w.Window/turnPart))
 	stop()
 	prometheus.Wait()
+	if name == observedOn {
+		err = errors.Join(err, wait(ctx, min(exported, w.Window)))
+	}
 	if err := errors.Join(err, <-failed); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

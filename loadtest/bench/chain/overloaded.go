@@ -61,16 +61,17 @@ func (b *runner) overloadOnce(ctx context.Context, s *stack.Stack, us *side, rou
 	for _, phase := range []struct {
 		name    string
 		load    float64
-		windows time.Duration
+		windows int
 	}{{busyName, busyLoad, busyWindows}, {overloadName, tooMuch, overloadWindows}} {
+		length := time.Duration(phase.windows) * b.Window
 		peak := watchMemory(s)
-		w, err := us.open(ctx, us.Target, phase.load*most.sample.Throughput, phase.windows*b.Window, round)
+		w, err := us.open(ctx, us.Target, phase.load*most.sample.Throughput, length, round)
 		held, unread := peak()
 		if err := errors.Join(err, unread); err != nil {
 			return err
 		}
 		// Answers that came after the last request was sent are goodput of no time.
-		w.sample.Throughput = float64(w.result.Answered) / max(w.result.Elapsed, phase.windows*b.Window).Seconds()
+		w.sample.Throughput = float64(w.result.Answered) / max(w.result.Elapsed, length).Seconds()
 		b.keepOverload(round, phase.name, w)
 		b.Keep(figure.Sample{Row: 7, Round: round + 1, Side: ours, Name: memoryOf + phase.name, Value: held})
 		b.Say("row 7 round %d  %-22s %.0f MiB at most, the generator took %.2f cores and was late by p99 %.1f ms", round+1, phase.name, held, w.sample.Generator, ms(w.result.Lateness.P99))

@@ -76,19 +76,20 @@ func (s *settings) Validate() error {
 // The parts of the time. In the first and the last fifth nothing is killed or swapped,
 // so that all processes are of about the same age where they are compared.
 const (
-	quietPart   = 5
-	minutes     = 30 // what is called a minute is this part of the whole
-	earlyMinute = 5
+	quietPart = 5
+	minutes   = 30 // what is called a minute is this part of the whole
+	earlyPart = 6
+	shortest  = time.Second
 )
 
-// minute is that of a soak of half an hour.
-func (s *settings) minute() time.Duration { return s.duration / minutes }
+// minute is that of a soak of half an hour, and a little of a shorter one.
+func (s *settings) minute() time.Duration { return max(s.duration/minutes, shortest) }
 
 // notes tell the reader of the figures what they were taken with.
 func (s *settings) notes() []string {
 	return []string{
 		fmt.Sprintf("%s at %.0f %% of what the float32 version can do; %d swaps and %d kills between the first and the last fifth, bad images all the time.", s.duration, 100*s.load, s.swaps, s.kills),
-		fmt.Sprintf("Memory and goroutines are medians of %s: around %s, and at the end.", s.minute(), earlyMinute*s.minute()),
+		fmt.Sprintf("Memory and goroutines are medians of %s: around %s, and at the end.", s.minute(), s.duration/earlyPart),
 	}
 }
 

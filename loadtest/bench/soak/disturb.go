@@ -28,7 +28,7 @@ type event struct {
 func (s *settings) events() []event {
 	quiet := s.duration / quietPart
 	room := s.duration - 2*quiet
-	var list []event
+	list := make([]event, 0, s.swaps+s.kills)
 	for n := range s.swaps {
 		list = append(list, event{at: quiet + room*time.Duration(2*n+1)/time.Duration(2*s.swaps)})
 	}
@@ -40,18 +40,16 @@ func (s *settings) events() []event {
 	return list
 }
 
-// disturb does all of it.
+// disturb does all of it, or as much as there is time for until ctx ends.
 func (b *runner) disturb(ctx context.Context) (done, error) {
 	var d done
 	began := time.Now()
 	for _, e := range b.events() {
-		if wait(ctx, time.Until(began.Add(e.at))) != nil {
-			return d, nil // the end was asked for
+		err := wait(ctx, time.Until(began.Add(e.at)))
+		if err == nil {
+			err = b.do(ctx, e, &d)
 		}
-		if err := b.do(ctx, e, &d); err != nil {
-			if ctx.Err() != nil {
-				return d, nil
-			}
+		if ctx.Err() == nil && err != nil {
 			return d, err
 		}
 	}

@@ -64,10 +64,9 @@ func (b *runner) judge(r measure.Result, m *mixture, did done) {
 // growth is what memory and goroutines may have at the end, of what they had early.
 const growth = 1.05
 
-// judgeUse compares what the processes held.
-func (b *runner) judgeUse(w *watch, began time.Time) error {
+// judgeUse compares what the processes held around a time and at the end.
+func (b *runner) judgeUse(w *watch, middle, end time.Time) error {
 	minute := b.minute()
-	middle, end := began.Add(earlyMinute*minute), began.Add(b.duration)
 	for _, what := range []struct {
 		name, unit string
 		number     func(look) float64
@@ -80,7 +79,7 @@ func (b *runner) judgeUse(w *watch, began time.Time) error {
 			}
 			b.Add(figure.Figure{
 				Row: row, Name: fmt.Sprintf("soak: %s of %s at the end", what.name, service.Name), Unit: what.unit,
-				Ours: late, Rival: &early, Against: fmt.Sprintf("after %s", earlyMinute*minute), Bar: figure.AtMost(growth),
+				Ours: late, Rival: &early, Against: fmt.Sprintf("after %s", b.duration/earlyPart), Bar: figure.AtMost(growth),
 			})
 		}
 	}

@@ -36,11 +36,11 @@ func (b *runner) long(ctx context.Context, m *mixture) error {
 	recorder = measure.NewRecorder()
 	watch := newWatch(b.stack, b.minute())
 	began := time.Now()
-	done, err := b.run(ctx, m, recorder, watch, load.Arrivals{Rate: b.load * capacity.Throughput(), MaxOutstanding: outstanding, Seed: seed, Exact: true})
+	did, err := b.run(ctx, m, recorder, watch, load.Arrivals{Rate: b.load * capacity.Throughput(), MaxOutstanding: outstanding, Seed: seed, Exact: true})
 	if err := errors.Join(err, ctx.Err()); err != nil {
 		return err
 	}
-	r := recorder.Result()
+	ended, r := time.Now(), recorder.Result()
 	b.Say("sent %d, answered %d, of which %d bad images were rejected, failed %d", m.sent.Load(), r.Answered, m.rejected.Load(), r.Errors)
 	for _, f := range r.Faults {
 		b.Say("  %d x %s (%s), known after p50 %s, p99 %s", f.Count, f.Kind, f.Example, f.Latency.P50.Round(time.Millisecond), f.Latency.P99.Round(time.Millisecond))
@@ -49,29 +49,28 @@ func (b *runner) long(ctx context.Context, m *mixture) error {
 		Name: "The soak", Target: "gRPC " + b.stack.Gateway.Address() + ", model " + model, Load: fmt.Sprintf("open loop, %.0f a second", b.load*capacity.Throughput()),
 		Result: r, Timeline: recorder.Intervals(), Percentiles: recorder.Percentiles(),
 	})
-	b.judge(r, m, done)
-	return b.judgeUse(watch, began)
+	b.judge(r, m, did)
+	return b.judgeUse(watch, began.Add(b.duration/earlyPart), ended)
 }
 
 // run loads while it disturbs and watches. It gives what was done.
-func (b *runner) run(ctx context.Context, m *mixture, recorder *measure.Recorder, watch *watch, arrivals load.Arrivals) (done, error) {
+func (b *runner) run(ctx context.Context, m *mixture, recorder *measure.Recorder, watch *watch, arrivals load.Arrivals) (did done, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var parts sync.WaitGroup
-	var did done
-	var disturbing error
-	parts.Go(func() {
-		if did, disturbing = b.disturb(ctx); disturbing != nil {
+	watched, end := context.WithCancel(ctx)
+	var watching, disturbing sync.WaitGroup
+	watching.Go(func() { watch.until(watched) })
+	watching.Go(func() { b.tell(watched, recorder) })
+	disturbing.Go(func() {
+		if did, err = b.disturb(ctx); err != nil {
 			cancel()
 		}
 	})
-	loaded, end := context.WithCancel(ctx)
-	parts.Go(func() { watch.until(loaded) })
-	parts.Go(func() { b.tell(loaded, recorder) })
 	load.Open(ctx, load.Plan{Duration: b.duration, Timeout: patience, Items: m.items}, arrivals, m, recorder)
+	disturbing.Wait()
 	end()
-	parts.Wait()
-	return did, disturbing
+	watching.Wait()
+	return did, err
 }
 
 // tell says each minute how it goes.

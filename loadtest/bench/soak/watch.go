@@ -32,29 +32,37 @@ func newWatch(s *stack.Stack, minute time.Duration) *watch {
 	return &watch{stack: s, pause: max(minute/looks, fastest), seen: map[string][]look{}}
 }
 
-// until looks until ctx ends. A process that is away is passed over.
+// until looks until ctx ends, and then once more.
 func (w *watch) until(ctx context.Context) {
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 	tick := time.NewTicker(w.pause)
 	defer tick.Stop()
 	for {
-		for _, service := range w.stack.Services {
-			memory, err := service.Server().Memory()
-			if err != nil {
-				continue
-			}
-			goroutines, err := service.Scrape(ctx, client, "go_goroutines")
-			if err != nil {
-				continue
-			}
-			w.seen[service.Name] = append(w.seen[service.Name], look{time.Now(), float64(memory) / mib, goroutines})
+		over := ctx.Err() != nil
+		w.look(context.WithoutCancel(ctx), client)
+		if over {
+			return
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return
 		}
+	}
+}
+
+// look passes over a process that is away.
+func (w *watch) look(ctx context.Context, client *http.Client) {
+	for _, service := range w.stack.Services {
+		memory, err := service.Server().Memory()
+		if err != nil {
+			continue
+		}
+		goroutines, err := service.Scrape(ctx, client, "go_goroutines")
+		if err != nil {
+			continue
+		}
+		w.seen[service.Name] = append(w.seen[service.Name], look{time.Now(), float64(memory) / mib, goroutines})
 	}
 }
 
@@ -64,7 +72,7 @@ const mib = 1 << 20
 func (w *watch) median(service string, from, to time.Time, number func(look) float64) float64 {
 	var values []float64
 	for _, l := range w.seen[service] {
-		if !l.at.Before(from) && l.at.Before(to) {
+		if !l.at.Before(from) && !l.at.After(to) {
 			values = append(values, number(l))
 		}
 	}

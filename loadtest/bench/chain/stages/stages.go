@@ -81,7 +81,8 @@ func (c *Chain) makeBackends(library string) error {
 	if err != nil {
 		return err
 	}
-	c.backends = append(middle, first)
+	c.backends = append(c.backends, middle...)
+	c.backends = append(c.backends, first)
 	last, err := postprocess.NewBackend(postprocess.DefaultConfig(), tel)
 	if err == nil {
 		c.backends = append(c.backends, last)
