@@ -74,7 +74,7 @@ func (g *gate) leave(now, since time.Time, err error) {
 	defer g.mu.Unlock()
 	held := now.Sub(since)
 	switch {
-	case err == nil || kind == failure.Deadline: // it took at least so long
+	case err == nil:
 		g.limit.Done(now, held, g.flying)
 		g.pace.served(held)
 	case kind == failure.Busy:
