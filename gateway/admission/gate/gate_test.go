@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,15 +39,16 @@ type line struct {
 	t     *testing.T
 	gates *gate.Gates
 	ended chan string
+	here  sync.WaitGroup
 }
 
 func newLine(t *testing.T, g *gate.Gates) *line {
-	return &line{t, g, make(chan string, 100)}
+	return &line{t: t, gates: g, ended: make(chan string, 100)}
 }
 
 // join lets one wait, who then keeps its pass for a second.
 func (l *line) join(name string, info call.Info) {
-	go func() {
+	l.here.Go(func() {
 		p, err := l.gates.Enter(call.With(l.t.Context(), info), "m")
 		if err != nil {
 			l.ended <- name + " " + failure.KindOf(err).String()
@@ -55,12 +57,12 @@ func (l *line) join(name string, info call.Info) {
 		l.ended <- name
 		time.Sleep(time.Second)
 		p.Leave(nil)
-	}()
+	})
 	synctest.Wait()
 }
 
 func (l *line) all() string {
-	time.Sleep(time.Minute)
+	l.here.Wait()
 	close(l.ended)
 	var got []string
 	for name := range l.ended {

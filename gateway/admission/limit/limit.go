@@ -27,8 +27,9 @@ const (
 	// wanted is the gradient at which the limit rests: a limit that is 10 % greater
 	// would raise the throughput by less than 1 %.
 	wanted = 0.9
-	// hopeful is the gradient before one was found: a limit that is too low is left soon.
-	hopeful = 0.5
+	// stride is how much the first limits grow from one to the next, as in TCP's slow
+	// start, until one is found that had more wait: until the gradient is above doubtful.
+	stride, doubtful = 1.5, 0.8
 	// swing is how far the limit goes above and below its centre, as a factor.
 	swing = 1.25
 	// believe is the weight of a new gradient against those before.
@@ -65,6 +66,7 @@ const (
 type Limit struct {
 	cfg      Config
 	centre   float64
+	starting bool
 	floor    int // what the model is known to hold in its batches
 	gradient float64
 	phase    phase
@@ -90,7 +92,7 @@ type point struct{ flying, held float64 }
 
 // New makes a limit. The settings have been validated.
 func New(cfg Config) *Limit {
-	return &Limit{cfg: cfg, centre: float64(cfg.Initial), gradient: hopeful}
+	return &Limit{cfg: cfg, centre: float64(cfg.Initial), gradient: wanted, starting: true}
 }
 
 // Now is how many requests may be in flight.
@@ -175,16 +177,41 @@ func (l *Limit) end(now time.Time) {
 		l.history = l.history[:0]
 		return
 	}
-	l.phase.side = -1
-	if p.side < 0 {
+	switch {
+	case l.starting:
+	case p.side < 0:
 		l.phase.side = 1
 		l.baseline = time.Duration(p.held / n * float64(time.Second))
+	default:
+		l.phase.side = -1
 	}
 	l.history = append(l.history, found)
 	if len(l.history) > 3 {
 		l.history = l.history[1:]
 	}
+	if l.starting {
+		l.start()
+		return
+	}
 	l.move()
+}
+
+// start takes the first strides, which are large: from any limit to the one that is
+// wanted in a few.
+func (l *Limit) start() {
+	if n := len(l.history); n > 1 {
+		a, b := l.history[n-2], l.history[n-1]
+		if b.held-a.held > doubtful*(b.flying-a.flying) {
+			l.starting = false
+			l.centre = l.bounded(l.centre / stride)
+			l.history = l.history[:0]
+			l.phase.side = -1
+			return
+		}
+	}
+	before := l.bounded(l.centre)
+	l.centre = l.bounded(before * stride)
+	l.starting = l.centre > before
 }
 
 // watch keeps the least latency.
@@ -241,6 +268,7 @@ func (l *Limit) Refused(now time.Time) {
 	}
 	l.dropped = now
 	l.centre = l.bounded(l.bounded(l.centre) * cut)
+	l.starting = false
 	l.history = l.history[:0]
 }
 

@@ -33,8 +33,8 @@ var models = []struct {
 }
 
 // best is what a model does a second when there is no limit.
-func best(make func() service, noise float64) float64 {
-	w := newWorld(limit.New(limit.Config{Fixed: 600}), make(), 1<<30)
+func best(made func() service, noise float64) float64 {
+	w := newWorld(limit.New(limit.Config{Fixed: 600}), made(), 1<<30)
 	if noise > 0 {
 		w.others(noise, 150*time.Millisecond)
 	}

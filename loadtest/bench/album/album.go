@@ -5,6 +5,7 @@ package album
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"image"
@@ -37,7 +38,7 @@ const closest, farthest = 1.6, 1.05
 func originals() []string { return []string{"astronaut.webp", "cat.jpg", "coffee.jpg", "rocket.jpg"} }
 
 // Make takes so many photographs of those in a folder, which is testdata/images.
-func Make(folder string, count int) ([][]byte, error) {
+func Make(ctx context.Context, folder string, count int) ([][]byte, error) {
 	var whole []image.Image
 	for _, name := range originals() {
 		img, err := open(filepath.Join(folder, name))
@@ -47,10 +48,13 @@ func Make(folder string, count int) ([][]byte, error) {
 		whole = append(whole, img)
 	}
 	files := make([][]byte, count)
-	var group errgroup.Group
+	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for n := range files {
 		group.Go(func() (err error) {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			files[n], err = encode(part(whole[n%len(whole)], uint64(n)), uint64(n))
 			return err
 		})

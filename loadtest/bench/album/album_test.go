@@ -2,6 +2,8 @@ package album_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"image/jpeg"
 	"os"
 	"path/filepath"
@@ -14,13 +16,13 @@ import (
 func TestMain(m *testing.M) { testkit.Main(m) }
 
 func TestMake(t *testing.T) {
-	const count = 5
+	const count = 3
 	folder := testkit.Path(t, "testdata", "images")
-	files, err := album.Make(folder, count)
+	files, err := album.Make(t.Context(), folder, count)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := album.Make(folder, count)
+	again, err := album.Make(t.Context(), folder, count)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,15 +44,23 @@ func TestMake(t *testing.T) {
 	}
 }
 
+func TestMakeEndsEarly(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := album.Make(ctx, testkit.Path(t, "testdata", "images"), 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestMakeRefuses(t *testing.T) {
 	folder := t.TempDir()
-	if _, err := album.Make(folder, 1); err == nil {
+	if _, err := album.Make(t.Context(), folder, 1); err == nil {
 		t.Error("photographs of nothing")
 	}
 	if err := os.WriteFile(filepath.Join(folder, "astronaut.webp"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := album.Make(folder, 1); err == nil {
+	if _, err := album.Make(t.Context(), folder, 1); err == nil {
 		t.Error("photographs of what is none")
 	}
 }

@@ -54,16 +54,18 @@ func Run(ctx context.Context, args []string, getenv func(string) string, stdin i
 	return status
 }
 
-// rows are all there are. What they need is made now; where that can't be, each of
-// them says so.
+// rows are all there are.
 func (b *runner) rows() map[int]rows.Row {
 	all := map[int]rows.Row{5: b.inProcess, 6: b.observed, 7: b.overload, 8: b.paused}
 	for _, c := range contests() {
 		all[c.row] = func(ctx context.Context) error { return b.compare(ctx, c) }
 	}
-	if err := b.prepare(); err != nil {
-		for row := range all {
-			all[row] = func(context.Context) error { return err }
+	for number, row := range all {
+		all[number] = func(ctx context.Context) error {
+			if err := b.prepare(ctx); err != nil {
+				return err
+			}
+			return row(ctx)
 		}
 	}
 	return all

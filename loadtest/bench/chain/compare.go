@@ -51,8 +51,9 @@ func p50(s figure.Sample) float64        { return s.P50 }
 func p99(s figure.Sample) float64        { return s.P99 }
 func value(s figure.Sample) float64      { return s.Value }
 
-// compare takes rounds of a contest: a window of ours, then one of the rival's. Both
-// run all the time, and the one that is not asked has nothing to do.
+// compare takes rounds of a contest: a window of ours, then one of the rival's, which
+// is started anew each time: one that has nothing to do may be busy all the same.
+// Ours take next to nothing then, and stay.
 func (b *runner) compare(ctx context.Context, c contest) error {
 	s, err := b.ours(ctx)
 	if err != nil {
@@ -62,16 +63,11 @@ func (b *runner) compare(ctx context.Context, c contest) error {
 	if err != nil {
 		return err
 	}
-	err = b.withRival(ctx, c, func(sides ...*side) error {
-		for round := range b.Rounds {
-			for _, side := range append([]*side{us}, sides...) {
-				if err := b.window(ctx, c, side, round); err != nil {
-					return err
-				}
-			}
+	for round := 0; round < b.Rounds && err == nil; round++ {
+		if err = b.window(ctx, c, us, round); err == nil && b.rival != "" {
+			err = b.rivalWindow(ctx, c, round)
 		}
-		return nil
-	})
+	}
 	if err := errors.Join(err, us.Close()); err != nil {
 		return err
 	}
@@ -81,11 +77,8 @@ func (b *runner) compare(ctx context.Context, c contest) error {
 	return nil
 }
 
-// withRival runs the rival while f runs, where there is one.
-func (b *runner) withRival(ctx context.Context, c contest, f func(...*side) error) error {
-	if b.rival == "" {
-		return f()
-	}
+// rivalWindow starts the rival for one measurement.
+func (b *runner) rivalWindow(ctx context.Context, c contest, round int) error {
 	s, err := server.Start(ctx, strings.ReplaceAll(b.rival, modelMark, c.rival), b.address, b.Log)
 	if err != nil {
 		return err
@@ -94,7 +87,7 @@ func (b *runner) withRival(ctx context.Context, c contest, f func(...*side) erro
 	if err == nil {
 		var them *side
 		if them, err = b.open(ctx, rival, s, b.settings.model, c.callers); err == nil {
-			err = errors.Join(f(them), them.Close())
+			err = errors.Join(b.window(ctx, c, them, round), them.Close())
 		}
 	}
 	return errors.Join(err, s.Stop())

@@ -77,6 +77,8 @@ func (b *runner) overloadOnce(ctx context.Context, s *stack.Stack, us *side, rou
 		b.Say("row 7 round %d  %-22s %.0f MiB at most, the generator took %.2f cores and was late by p99 %.1f ms", round+1, phase.name, held, w.sample.Generator, ms(w.result.Lateness.P99))
 		if phase.name == overloadName {
 			b.keepRefusals(round, w.result)
+		} else {
+			b.Keep(figure.Sample{Row: 7, Round: round + 1, Side: ours, Name: refusedName + " " + phase.name, Value: float64(w.result.Errors)})
 		}
 	}
 	return nil
@@ -165,6 +167,7 @@ func (b *runner) judgeOverload() {
 	}
 	itself("three times the capacity: failed otherwise than by 429 or 503", "", figure.Median(of(failedName, value)...), figure.AtMost(0))
 	itself("three times the capacity: memory of the services above that at 80 %", "MiB", figure.Median(grown...), figure.AtMost(64))
+	b.Add(figure.Figure{Row: 7, Name: "at 80 % of the capacity: refused", Ours: figure.Median(of(refusedName+" "+busyName, value)...)})
 	b.Add(figure.Figure{Row: 7, Name: "three times the capacity: refused", Ours: figure.Median(of(refusedName, value)...)})
 	b.Add(figure.Figure{Row: 7, Name: "three times the capacity: not sent by the generator", Ours: figure.Median(of(lateName, value)...)})
 }

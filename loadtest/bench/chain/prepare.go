@@ -26,8 +26,11 @@ const (
 	standin    = "standin"
 )
 
-// prepare makes the repository and the photographs.
-func (b *runner) prepare() (err error) {
+// prepare makes the repository and the photographs, once.
+func (b *runner) prepare(ctx context.Context) (err error) {
+	if b.images != nil {
+		return nil
+	}
 	if b.self, err = os.Executable(); err != nil {
 		return err
 	}
@@ -35,10 +38,13 @@ func (b *runner) prepare() (err error) {
 		return err
 	}
 	if err := makeRepository(b.models, b.standins, b.repository()); err != nil {
-		return err
+		return errors.Join(err, os.RemoveAll(b.folder))
 	}
-	b.images, err = album.Make(b.samples, b.photographs)
-	return err
+	b.images, err = album.Make(ctx, b.samples, b.photographs)
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(b.folder))
+	}
+	return nil
 }
 
 func (b *runner) repository() string { return filepath.Join(b.folder, "models") }
