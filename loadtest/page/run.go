@@ -127,7 +127,7 @@ func (f *figures) curves(runs []Run) (*figure, error) {
 func (f *figures) split(r *Run) (*figure, error) {
 	parts := make([]chart.Part, len(r.Steps))
 	for i, s := range r.Steps {
-		part := chart.Part{Name: modelName(s.Model, s.Version), Queue: s.Queue, Compute: s.Compute}
+		part := chart.Part{Name: shortName(r.Steps, s), Queue: s.Queue, Compute: s.Compute}
 		if s.Ensemble {
 			part.Queue, part.Compute, part.Whole = 0, 0, s.Total
 		}
@@ -190,6 +190,16 @@ func described(timeline []measure.Interval) string {
 		text += " " + strconv.Itoa(failed) + " of " + strconv.Itoa(len(timeline)) + " intervals have errors."
 	}
 	return text
+}
+
+// shortName is a step's model, with its version where there are several of it.
+func shortName(steps []Step, s Step) string {
+	for _, other := range steps {
+		if other.Model == s.Model && other.Version != s.Version {
+			return modelName(s.Model, s.Version)
+		}
+	}
+	return s.Model
 }
 
 func modelName(model, version string) string {
