@@ -2,15 +2,24 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"triptych/loadtest/report"
+	"triptych/loadtest/stage"
+	"triptych/loadtest/workload"
 	"triptych/shared/config"
-	"triptych/shared/failure"
 )
 
 const help = `Loadtest sends images to a server and measures how long the labels take.
+
+Without the name of a command it puts one load on one server. The commands do more:
+run follows a scenario file of stages, mixes and conditions; search looks for the
+highest rate or the capacity; compare measures two servers in turn.
 
 With --tensor it sends random tensors over gRPC to any model instead.
 
@@ -29,6 +38,12 @@ due, so that a stall shows as all the waiting that it caused. This is the one to
 judge latency by. What is due while --max-outstanding are in flight is not sent
 and counts as the error "overrun".
 
+A closed loop's report also has latencies corrected as HdrHistogram does it: as if
+each caller had kept its rhythm, a request each median, while the server stalled.
+
+With --warmup auto what comes first is not measured until throughput and latency no
+longer drift (MSER over windows of half a second), at most --warmup-most.
+
 With --deadline each request says how long it may take, from when it was due.
 What is answered later is the error "timeout"; what the server refuses earlier
 is an error of its own, shown with how soon it was known.
@@ -38,6 +53,7 @@ against the first answer for the same image.
 
 Latencies are those of good answers. The report goes to standard output, the
 progress to standard error. Ctrl-C ends a test early, with a report.
+A report file that ends in .html is a page for a browser.
 
 Exit status: 0 if all requests were answered, 1 if some failed or were answered
 wrongly (--allow-errors makes this 0) or none was sent, 2 if the test could not
@@ -48,54 +64,84 @@ const examples = `  loadtest testdata/images --concurrency 32 --requests 20000 -
   loadtest testdata/images --protocol rest --url http://127.0.0.1:18000 --expected testdata/expected.json --expected-version 1
   loadtest --protocol grpc --model efficientnet_lite0 --tensor image:UINT8:224,224,3 --rate 100 --deadline 100ms`
 
-// newCommand makes the command. Its outcome is the exit status.
-func newCommand(ctx context.Context, environ []string, stdout, stderr io.Writer, status *int) *cobra.Command {
+// program is one run of the program.
+type program struct {
+	ctx            context.Context //nolint:containedctx // the program's own lifetime
+	environ        []string
+	stdout, stderr io.Writer
+	// command is the command line, for reports.
+	command string
+	status  int
+}
+
+// newCommand makes the command.
+func (p *program) newCommand() *cobra.Command {
 	s := defaultSettings()
-	cmd := &cobra.Command{
-		Use:           "loadtest [flags] [IMAGE_OR_FOLDER...]",
-		Short:         "Measure a server that classifies images",
-		Long:          help,
-		Example:       examples,
-		SilenceErrors: true,
-		SilenceUsage:  true,
+	cmd := hidden(&cobra.Command{
+		Use:     "loadtest [flags] [IMAGE_OR_FOLDER...]",
+		Short:   "Measure a server that classifies images",
+		Long:    help,
+		Example: examples,
+		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// A variable of another program of ours is no mistake here.
-			if _, err := config.ApplyEnv(cmd.Flags(), environ); err != nil {
+			if err := p.applyEnv(cmd); err != nil {
 				return err
 			}
 			s.images = append(args, s.images...)
-			if err := s.Validate(); err != nil {
+			if err := errors.Join(s.Validate(), s.checkOneLoop(cmd.Flags())); err != nil {
 				return err
 			}
-			if cmd.Flags().Changed("rate") && s.open() && cmd.Flags().Changed("concurrency") {
-				return config.Wrong("rate", "and --concurrency can't both be given: one is an open loop, the other a closed one")
-			}
-			if len(s.images) == 0 && s.tensor == "" {
-				return failure.New(failure.Invalid, "give an image or a folder of images")
-			}
-			passed, err := runTest(ctx, &s, stdout, stderr)
-			if err == nil && !passed && !s.allowErrors {
-				*status = statusErrors
-			}
-			return err
+			return p.runTest(&s)
 		},
-	}
+	})
 	s.RegisterFlags(cmd.Flags())
-	cmd.Flags().SortFlags = false
 	cmd.CompletionOptions.DisableDefaultCmd = true
-	cmd.SetOut(stdout)
-	cmd.SetErr(stderr)
+	cmd.SetOut(p.stdout)
+	cmd.SetErr(p.stderr)
+	cmd.AddCommand(p.newRun(), p.newSearch(), p.newCompare())
 	return cmd
+}
+
+// applyEnv sets flags that were not given from the environment. A variable of
+// another program of ours is no mistake here.
+func (p *program) applyEnv(cmd *cobra.Command) error {
+	_, err := config.ApplyEnv(cmd.Flags(), p.environ)
+	return err
+}
+
+// runTest runs the warm-up and the test and writes the reports. It passes when
+// there were answers and no errors.
+func (p *program) runTest(s *settings) (err error) {
+	one := s.stage()
+	file, err := report.Create(s.report)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	spec := s.spec(one.InFlight())
+	work, err := workload.New([]workload.Spec{spec}, s.seed)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, work.Close()) }()
+	started := time.Now()
+	runner := stage.Runner{Workload: work, Progress: p.progress(s.outputFlags)}
+	result := runner.Run(p.ctx, one)
+	return p.finish(s.outputFlags, file, report.Report{
+		Started: started, Settings: s.describe(spec, one, work.Items()),
+		Interrupted: result.Interrupted, Warmup: result.Warmup.Result, Note: result.Warmup.Note,
+		Result: result.Result, Corrected: result.Corrected, CPU: result.CPU, Stage: result,
+	})
 }
 
 // run is the program: it returns the exit status.
 func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) int {
-	status := statusGood
-	cmd := newCommand(ctx, environ, stdout, stderr, &status)
+	p := program{ctx: ctx, environ: environ, stdout: stdout, stderr: stderr, command: strings.Join(append([]string{"loadtest"}, args...), " "), status: statusGood}
+	cmd := p.newCommand()
 	cmd.SetArgs(args)
 	if err := cmd.Execute(); err != nil {
 		_, _ = io.WriteString(stderr, "loadtest: "+err.Error()+"\n")
 		return statusNotRun
 	}
-	return status
+	return p.status
 }

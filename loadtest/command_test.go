@@ -235,7 +235,12 @@ func TestRunRefuses(t *testing.T) {
 		{"tensor and images", []string{dir, "--tensor", "x:FP32:1", "--protocol", "grpc"}, "--tensor and images can't both be sent"},
 		{"contents", []string{"--tensor", "x:FP32:1", "--protocol", "grpc", "--contents", "0"}, "--contents is 0"},
 		{"batch", []string{"--tensor", "x:FP32:1", "--protocol", "grpc", "--batch", "-1"}, "--batch is -1"},
-		{"priority", []string{dir, "--priority", "1"}, "--priority needs --tensor"},
+		{"warmup of no kind", []string{dir, "--warmup", "hot"}, "invalid argument \"hot\" for \"--warmup\""},
+		{"warmup-most", []string{dir, "--warmup", "auto", "--warmup-most", "0"}, "--warmup-most is 0s"},
+		{"version by classify", []string{dir, "--model-version", "1"}, "POST /v1/classify has no choice of a version"},
+		{"jobs by grpc", []string{dir, "--jobs", "1", "--protocol", "grpc"}, "jobs are sent over HTTP"},
+		{"jobs of tensors", []string{"--tensor", "x:FP32:1", "--protocol", "grpc", "--jobs", "1"}, "--jobs are of images"},
+		{"scenario by flags", []string{"--scenario", "x.yaml"}, "--scenario is for search and compare"},
 		{"deadline", []string{dir, "--deadline", "-1s"}, "--deadline is -1s"},
 		{"model", []string{dir, "--model", ""}, "--model is empty"},
 		{"expected", []string{dir, "--expected", "nothing.json"}, "--expected: nothing.json can't be read"},
@@ -267,11 +272,11 @@ func TestHelp(t *testing.T) {
 
 func TestDefaultEnd(t *testing.T) {
 	s := defaultSettings()
-	if got := s.plan(1).Duration; got != 10*time.Second {
+	if got := s.stage().Duration; got != 10*time.Second {
 		t.Errorf("ends after %v", got)
 	}
 	s.requests = 5
-	if got := s.plan(1); got.Duration != 0 || got.Requests != 5 {
-		t.Errorf("plan %+v", got)
+	if got := s.stage(); got.Duration != 0 || got.Requests != 5 {
+		t.Errorf("stage %+v", got)
 	}
 }

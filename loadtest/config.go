@@ -1,18 +1,18 @@
 package main
 
 import (
-	"fmt"
 	"math"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"triptych/loadtest/load"
 	"triptych/loadtest/report"
+	"triptych/loadtest/stage"
 	"triptych/loadtest/target"
+	"triptych/loadtest/workload"
 	"triptych/shared/config"
+	"triptych/shared/failure"
 )
 
 // defaultDuration ends a test that has no end of its own.
@@ -20,190 +20,194 @@ const defaultDuration = 10 * time.Second
 
 // What one generator can sensibly be asked for.
 const (
-	maxConnections = 1000
-	maxContents    = 10_000
-	maxInFlight    = 100_000
-	minRate        = 0.001
-	maxRate        = 1_000_000
+	maxInFlight = 100_000
+	minRate     = 0.001
+	maxRate     = 1_000_000
 )
 
-// settings are the flags.
-type settings struct {
-	protocol    string
-	url         string
-	model       string
-	input       string
-	output      string
-	connections int
-	images      []string
-
-	tensor   string
-	batch    int
-	contents int
-	priority uint64
-
+// loopFlags say how requests are sent.
+type loopFlags struct {
 	concurrency    int
 	rate           float64
 	maxOutstanding int
-	seed           uint64
-	requests       int64
+	even           bool
 	duration       time.Duration
-	warmup         time.Duration
+	warmup         warmupFlag
 	timeout        time.Duration
-	deadline       time.Duration
+}
 
-	expected         string
-	expectedVersion  string
-	verifyConsistent bool
-	report           string
-	allowErrors      bool
-	quiet            bool
+// register adds the flags. What a duration ends is said by duration.
+func (l *loopFlags) register(fs *pflag.FlagSet, duration string) {
+	fs.IntVar(&l.concurrency, "concurrency", l.concurrency, "Closed loop: requests in flight.")
+	fs.Float64Var(&l.rate, "rate", l.rate, "Open loop: mean requests a second, at random times. 0 for a closed loop.")
+	l.registerCommon(fs, duration)
+}
+
+// registerCommon adds the flags that a search has too.
+func (l *loopFlags) registerCommon(fs *pflag.FlagSet, duration string) {
+	fs.IntVar(&l.maxOutstanding, "max-outstanding", l.maxOutstanding, "Open loop: requests in flight at most. What is due beyond is not sent and counts as an error.")
+	fs.BoolVar(&l.even, "even", l.even, "Open loop: send at even distances in place of random times.")
+	fs.DurationVar(&l.duration, "duration", l.duration, duration)
+	fs.Var(&l.warmup, "warmup", "Send for this time first, without measuring; auto for until the server is steady.")
+	fs.DurationVar(&l.warmup.most, "warmup-most", l.warmup.most, "Longest time that --warmup auto takes.")
+	fs.DurationVar(&l.timeout, "timeout", l.timeout, "Longest time for one request.")
+}
+
+// validate checks them.
+func (l *loopFlags) validate() error {
+	if err := inRange("concurrency", int64(l.concurrency), 1, maxInFlight); err != nil {
+		return err
+	}
+	if err := inRange("max-outstanding", int64(l.maxOutstanding), 1, maxInFlight); err != nil {
+		return err
+	}
+	switch {
+	case l.rate != 0 && !(l.rate >= minRate && l.rate <= maxRate):
+		return config.Wrong("rate", "is %g, must be from %g to %g, or 0", l.rate, minRate, float64(maxRate))
+	case l.duration < 0:
+		return config.Wrong("duration", "is %s, must be 0 or more", l.duration)
+	case l.warmup.fixed < 0:
+		return config.Wrong("warmup", "is %s, must be 0 or more, or auto", l.warmup.fixed)
+	case l.warmup.most <= 0:
+		return config.Wrong("warmup-most", "is %s, must be more than 0", l.warmup.most)
+	case l.timeout <= 0:
+		return config.Wrong("timeout", "is %s, must be more than 0", l.timeout)
+	default:
+		return nil
+	}
+}
+
+// checkOneLoop refuses a rate and a concurrency together.
+func (l *loopFlags) checkOneLoop(fs *pflag.FlagSet) error {
+	if fs.Changed("rate") && l.rate > 0 && fs.Changed("concurrency") {
+		return config.Wrong("rate", "and --concurrency can't both be given: one is an open loop, the other a closed one")
+	}
+	return nil
+}
+
+// stage is the load without a name.
+func (l *loopFlags) stage(seed uint64) stage.Stage {
+	s := stage.Stage{Duration: l.duration, Timeout: l.timeout, Warmup: l.warmup.stage()}
+	if l.rate > 0 {
+		s.Arrivals = load.Arrivals{Rate: l.rate, MaxOutstanding: l.maxOutstanding, Even: l.even, Seed: seed, Exact: true}
+		return s
+	}
+	s.Concurrency = l.concurrency
+	return s
+}
+
+// inRange checks a flag that is a whole number.
+func inRange(flag string, value, least, most int64) error {
+	if value < least || value > most {
+		return config.Wrong(flag, "is %d, must be from %d to %d", value, least, most)
+	}
+	return nil
+}
+
+// warmupFlag is a time, or auto.
+type warmupFlag struct {
+	fixed, most time.Duration
+	auto        bool
+}
+
+var _ pflag.Value = (*warmupFlag)(nil)
+
+// String implements pflag.Value.
+func (w *warmupFlag) String() string {
+	if w.auto {
+		return "auto"
+	}
+	return w.fixed.String()
+}
+
+// Set implements pflag.Value.
+func (w *warmupFlag) Set(text string) (err error) {
+	if w.auto = text == "auto"; w.auto {
+		return nil
+	}
+	w.fixed, err = time.ParseDuration(text)
+	return err
+}
+
+// Type implements pflag.Value.
+func (w *warmupFlag) Type() string { return "duration|auto" }
+
+func (w *warmupFlag) stage() stage.Warmup {
+	if w.auto {
+		return stage.Warmup{Auto: true, Duration: w.most, Window: stage.AutoWindow}
+	}
+	return stage.Warmup{Duration: w.fixed}
+}
+
+// settings are the flags of the command without a name: one load.
+type settings struct {
+	requestFlags
+	loopFlags
+	outputFlags
+	requests int64
 }
 
 var _ config.Section = (*settings)(nil)
 
 func defaultSettings() settings {
 	return settings{
-		protocol: string(target.Classify), model: "classify", input: "IMAGE", output: "LABEL", connections: 2,
-		batch: 1, contents: 16,
-		concurrency: 8, maxOutstanding: 1000, seed: 1, timeout: 30 * time.Second, expectedVersion: "2",
+		requestFlags: defaultRequests(),
+		loopFlags:    loopFlags{concurrency: 8, maxOutstanding: 1000, timeout: 30 * time.Second, warmup: warmupFlag{most: stage.AutoMost}},
 	}
 }
 
 // RegisterFlags implements config.Section.
 func (s *settings) RegisterFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&s.protocol, "protocol", s.protocol, "How images are sent: "+strings.Join(target.Protocols(), ", ")+".")
-	fs.StringVar(&s.url, "url", s.url, "Server: http://HOST:PORT, for grpc HOST:PORT. Empty for http://"+config.HTTPAddress+" and "+config.GRPCAddress+".")
-	fs.StringVar(&s.model, "model", s.model, "Model that takes an image and gives labels.")
-	fs.StringVar(&s.input, "input", s.input, "The model's input for the image, BYTES [1] (rest and grpc).")
-	fs.StringVar(&s.output, "output", s.output, "The model's output with the labels, BYTES (rest and grpc).")
-	fs.IntVar(&s.connections, "connections", s.connections, "Connections of grpc. HTTP has one for each request in flight.")
-	fs.StringArrayVar(&s.images, "images", nil, "Image or folder of images, beside those in the arguments. May be given again.")
-
-	fs.StringVar(&s.tensor, "tensor", s.tensor, "Send random tensors in place of images: NAME:DATATYPE:DIMS, such as image:UINT8:224,224,3 (grpc).")
-	fs.IntVar(&s.batch, "batch", s.batch, "Items of a tensor: the first dimension. 0 for a model without batches.")
-	fs.IntVar(&s.contents, "contents", s.contents, "Different tensors, sent in turn.")
-	fs.Uint64Var(&s.priority, "priority", s.priority, "Priority of the requests with tensors, 1 the most urgent. 0 for the model's default.")
-
-	fs.IntVar(&s.concurrency, "concurrency", s.concurrency, "Closed loop: requests in flight.")
-	fs.Float64Var(&s.rate, "rate", s.rate, "Open loop: mean requests a second, at random times. 0 for a closed loop.")
-	fs.IntVar(&s.maxOutstanding, "max-outstanding", s.maxOutstanding, "Open loop: requests in flight at most. What is due beyond is not sent and counts as an error.")
-	fs.Uint64Var(&s.seed, "seed", s.seed, "Open loop: another number gives other times.")
+	s.requestFlags.registerTarget(fs)
+	s.requestFlags.register(fs)
+	s.loopFlags.register(fs, "End after this time. 0 for no such end; without either the test takes "+defaultDuration.String()+".")
 	fs.Int64Var(&s.requests, "requests", s.requests, "End after so many requests. 0 for no such end.")
-	fs.DurationVar(&s.duration, "duration", s.duration, "End after this time. 0 for no such end; without either the test takes "+defaultDuration.String()+".")
-	fs.DurationVar(&s.warmup, "warmup", s.warmup, "Send for this time first, without measuring.")
-	fs.DurationVar(&s.timeout, "timeout", s.timeout, "Longest time for one request.")
-
-	fs.DurationVar(&s.deadline, "deadline", s.deadline, "Time that one request has from when it is due; a server is told by gRPC. 0 for none.")
-
-	fs.StringVar(&s.expected, "expected", s.expected, "File of right answers, such as testdata/expected.json: the first label of each answer must be right.")
-	fs.StringVar(&s.expectedVersion, "expected-version", s.expectedVersion, "Version of the model whose answers are expected.")
-	fs.BoolVar(&s.verifyConsistent, "verify-consistent", s.verifyConsistent, "Each image must get the same labels each time.")
-	fs.StringVar(&s.report, "report", s.report, "File for the report as JSON.")
-	fs.BoolVar(&s.allowErrors, "allow-errors", s.allowErrors, "End with status 0 even if there were errors.")
-	fs.BoolVar(&s.quiet, "quiet", s.quiet, "Show no progress.")
+	s.outputFlags.register(fs)
 }
 
 // Validate implements config.Section.
 func (s *settings) Validate() error {
-	if !slices.Contains(target.Protocols(), s.protocol) {
-		return config.Wrong("protocol", "is %q, must be one of %s", s.protocol, strings.Join(target.Protocols(), ", "))
+	if err := inRange("requests", s.requests, 0, math.MaxInt64); err != nil {
+		return err
 	}
-	for _, n := range []struct {
-		flag               string
-		value, least, most int64
-	}{
-		{"connections", int64(s.connections), 1, maxConnections},
-		{"concurrency", int64(s.concurrency), 1, maxInFlight},
-		{"max-outstanding", int64(s.maxOutstanding), 1, maxInFlight},
-		{"requests", s.requests, 0, math.MaxInt64},
-		{"batch", int64(s.batch), 0, math.MaxInt32},
-		{"contents", int64(s.contents), 1, maxContents},
-	} {
-		if n.value < n.least || n.value > n.most {
-			return config.Wrong(n.flag, "is %d, must be from %d to %d", n.value, n.least, n.most)
-		}
+	if err := s.loopFlags.validate(); err != nil {
+		return err
 	}
-	switch {
-	case s.rate != 0 && !(s.rate >= minRate && s.rate <= maxRate):
-		return config.Wrong("rate", "is %g, must be from %g to %g, or 0", s.rate, minRate, float64(maxRate))
-	case s.duration < 0:
-		return config.Wrong("duration", "is %s, must be 0 or more", s.duration)
-	case s.warmup < 0:
-		return config.Wrong("warmup", "is %s, must be 0 or more", s.warmup)
-	case s.timeout <= 0:
-		return config.Wrong("timeout", "is %s, must be more than 0", s.timeout)
-	case s.deadline < 0:
-		return config.Wrong("deadline", "is %s, must be 0 or more", s.deadline)
-	case s.model == "":
-		return config.Wrong("model", "is empty")
-	default:
-		return s.validateTensor()
+	if s.scenario != "" {
+		return failure.New(failure.Invalid, "--scenario is for search and compare: run a scenario by loadtest run")
 	}
+	return s.requestFlags.validate()
 }
 
-// validateTensor checks what a tensor can't be had with, and what needs one.
-func (s *settings) validateTensor() error {
-	switch {
-	case s.tensor == "" && s.priority > 0:
-		return config.Wrong("priority", "needs --tensor")
-	case s.tensor == "":
-		return nil
-	case s.protocol != string(target.GRPC):
-		return config.Wrong("tensor", "needs --protocol grpc")
-	case s.expected != "" || s.verifyConsistent:
-		return config.Wrong("tensor", "has no labels that could be checked")
-	case len(s.images) > 0:
-		return config.Wrong("tensor", "and images can't both be sent")
-	default:
-		return nil
+// stage is the one stage of the test.
+func (s *settings) stage() stage.Stage {
+	one := s.loopFlags.stage(s.seed)
+	one.Name, one.Requests = "test", s.requests
+	if one.Requests == 0 && one.Duration == 0 {
+		one.Duration = defaultDuration
 	}
-}
-
-// open tells which of the two loops is meant.
-func (s *settings) open() bool { return s.rate > 0 }
-
-// inFlight is the greatest number of requests at once.
-func (s *settings) inFlight() int {
-	if s.open() {
-		return s.maxOutstanding
-	}
-	return s.concurrency
-}
-
-func (s *settings) targetOptions() target.Options {
-	return target.Options{
-		Protocol: target.Protocol(s.protocol), URL: s.url, Model: s.model,
-		Priority: s.priority, Input: s.input, Output: s.output, Connections: s.connections, InFlight: s.inFlight(),
-	}
-}
-
-func (s *settings) plan(items int) load.Plan {
-	plan := load.Plan{Requests: s.requests, Duration: s.duration, Timeout: s.timeout, Deadline: s.deadline, Items: items}
-	if plan.Requests == 0 && plan.Duration == 0 {
-		plan.Duration = defaultDuration
-	}
-	return plan
+	return one
 }
 
 // describe is the settings as the report has them.
-func (s *settings) describe(plan load.Plan) report.Settings {
+func (s *settings) describe(spec workload.Spec, one stage.Stage, items int) report.Settings {
 	d := report.Settings{
-		Protocol: s.protocol, URL: target.Address(s.targetOptions()), Model: s.model, Images: plan.Items,
-		Loop: report.Closed, Concurrency: s.concurrency,
-		Requests: plan.Requests, DurationSeconds: plan.Duration.Seconds(),
-		WarmupSeconds: s.warmup.Seconds(), TimeoutSeconds: s.timeout.Seconds(), DeadlineSeconds: s.deadline.Seconds(),
+		Protocol: s.protocol, URL: target.Address(spec.Target), Model: s.model, Version: s.version, Images: items,
+		Loop: report.Closed, Concurrency: one.Concurrency,
+		Requests: one.Requests, DurationSeconds: one.Duration.Seconds(),
+		WarmupSeconds: one.Warmup.Duration.Seconds(), WarmupAuto: one.Warmup.Auto,
+		TimeoutSeconds: one.Timeout.Seconds(), DeadlineSeconds: s.deadline.Seconds(),
+		Priority: s.priority, Tenant: s.tenant, JobItems: s.jobs,
 		Expected: s.expected, VerifyConsistent: s.verifyConsistent,
 	}
-	if s.open() {
-		d.Loop, d.Concurrency = report.Open, 0
-		d.Rate, d.MaxOutstanding, d.Seed = s.rate, s.maxOutstanding, s.seed
+	if one.Open() {
+		d.Loop, d.Rate, d.MaxOutstanding, d.Seed = report.Open, s.rate, s.maxOutstanding, s.seed
 	}
 	if s.protocol == string(target.GRPC) {
 		d.Connections = s.connections
 	}
 	if s.tensor != "" {
-		d.Images, d.Tensor, d.Priority = 0, fmt.Sprintf("%d tensors %s with a batch of %d", plan.Items, s.tensor, s.batch), s.priority
+		d.Images, d.Tensor = 0, workload.TensorText(spec, items)
 	}
 	if s.expected != "" {
 		d.ExpectedVersion = s.expectedVersion

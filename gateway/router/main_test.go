@@ -87,7 +87,9 @@ func newGateway(t *testing.T, folder string, tel *telemetry.Telemetry, addresses
 	if err != nil {
 		t.Fatal(err)
 	}
-	fleet, err := upstream.New(upstream.Config{Addresses: addresses, Interval: interval}, rpc.DefaultConfig(), telemetry.Discard())
+	cfg := upstream.DefaultConfig()
+	cfg.Addresses, cfg.Interval = addresses, interval
+	fleet, err := upstream.New(cfg, rpc.DefaultConfig(), telemetry.Discard())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,44 +2,80 @@ package upstream
 
 import (
 	"math/rand/v2"
-	"slices"
+	"time"
 
 	"google.golang.org/grpc/connectivity"
 )
 
-// pick draws two of the replicas at random and takes the one with the fewer calls
-// running. That keeps the longest queue nearly as short as asking all would, and
-// gateways that don't know of each other do not all run to the same replica:
-// M. Mitzenmacher, "The Power of Two Choices in Randomized Load Balancing", IEEE
-// Transactions on Parallel and Distributed Systems 12(10), 2001. The one that was
-// tried before is left out; nil when there is no other.
-func pick(replicas []*replica, tried *replica) *replica {
-	if tried != nil {
-		replicas = slices.DeleteFunc(slices.Clone(replicas), func(r *replica) bool { return r == tried })
-	}
-	switch n := len(replicas); n {
-	case 0:
-		return nil
-	case 1:
-		return replicas[0]
-	default:
-		i, j := rand.IntN(n), rand.IntN(n-1)
-		if j >= i {
-			j++
+// pick draws two of the replicas at random and takes the one with less to do. That
+// keeps the longest queue nearly as short as asking all would, and gateways that
+// don't know of each other do not all run to the same replica: M. Mitzenmacher, "The
+// Power of Two Choices in Randomized Load Balancing", IEEE Transactions on Parallel
+// and Distributed Systems 12(10), 2001. One that is out is not drawn, one that comes
+// back less often, and one that is on trial gets the call that it waits for. The one
+// that was tried before is left out; nil when there is no other.
+func (f *Fleet) pick(t target, tried *replica) (r *replica, onTrial bool) {
+	now := time.Now()
+	var two [2]*replica
+	n := 0
+	for _, r := range t.replicas {
+		share, trial := r.standing.Share(now)
+		switch {
+		case r == tried, share < 1 && !trial && rand.Float64() >= share:
+			continue
+		case trial && r.standing.Try():
+			return r, true
+		case trial:
+			continue
 		}
-		return better(replicas[i], replicas[j])
+		n++
+		if n <= len(two) {
+			two[n-1] = r
+		} else if i := rand.IntN(n); i < len(two) {
+			two[i] = r
+		}
 	}
+	switch n {
+	case 0:
+		return anyOf(t.replicas, tried), false
+	case 1:
+		return two[0], false
+	}
+	return f.better(t.key, two[0], two[1]), false
 }
 
-// better is b only when that is plainly better: one whose connection fails has no
-// calls running, and is no place for the next.
-func better(a, b *replica) *replica {
-	switch down := a.failing(); {
-	case down != b.failing():
+// anyOf is any of the replicas when none is in: to be wrong about all of them is more
+// likely than that nobody could answer.
+func anyOf(replicas []*replica, tried *replica) *replica {
+	if len(replicas) == 0 {
+		return nil
+	}
+	from := rand.IntN(len(replicas))
+	for i := range replicas {
+		if r := replicas[(from+i)%len(replicas)]; r != tried {
+			return r
+		}
+	}
+	return nil
+}
+
+// better is the one with less to do for each of its slots. One whose connection
+// fails has no calls running, and is no place for the next.
+func (f *Fleet) better(k key, a, b *replica) *replica {
+	if down := a.failing(); down != b.failing() {
 		if down {
 			return b
 		}
-	case b.calls.Load() < a.calls.Load():
+		return a
+	}
+	now := f.since()
+	loadA, slotsA := a.burden(k, now)
+	loadB, slotsB := b.burden(k, now)
+	if slotsA == 0 || slotsB == 0 { // one has not said how much it can take
+		slotsA, slotsB = 1, 1
+	}
+	first, second := (loadA+1)/slotsA, (loadB+1)/slotsB
+	if second < first || second == first && rand.IntN(2) == 0 {
 		return b
 	}
 	return a
@@ -52,4 +88,15 @@ func (r *replica) failing() bool {
 	default:
 		return false
 	}
+}
+
+// burden is how many calls a replica has to do: our own that run there, and, of what
+// it said lately, what was not ours. That is how gateways see each other's calls.
+func (r *replica) burden(k key, now time.Duration) (calls, slots float64) {
+	calls = float64(r.calls.Load())
+	w := r.word(k)
+	if w == nil {
+		return calls, 0
+	}
+	return calls + w.foreign(now), float64(w.slots.Load())
 }

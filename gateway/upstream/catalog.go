@@ -209,6 +209,7 @@ type target struct {
 	key      key // with the version that is the latest now, if none was asked for
 	replicas []*replica
 	ready    bool // they have it ready, as far as is known
+	pure     bool // the same request has the same answer, wherever and how often it runs
 }
 
 // find finds where a call can go, over all pools: where the version is ready now or,
@@ -223,10 +224,16 @@ func (c *Catalog) find(name, version string) target {
 		s = c.labels[key{name, version}]
 	}
 	if s != nil {
-		return target{key{name, version}, preferred(s), len(s.ready) > 0}
+		return target{key{name, version}, preferred(s), len(s.ready) > 0, pure(s.config)}
 	}
 	// Not known by this name: whoever claims the model says so best.
-	return target{key{name, version}, join(versions, preferred), false}
+	return target{key{name, version}, join(versions, preferred), false, false}
+}
+
+// pure tells whether a model's requests may run twice. One with sequences has a
+// state, and a decoupled one answers as often as it wants.
+func pure(cfg *inference.ModelConfig) bool {
+	return cfg != nil && cfg.GetSequenceBatching() == nil && !cfg.GetModelTransactionPolicy().GetDecoupled()
 }
 
 func preferred(s *served) []*replica {

@@ -28,6 +28,7 @@ type Fleet struct {
 	turned  atomic.Pointer[time.Time]     // when it ended; see Live
 	again   chan struct{}                 // asks for a round before it is due
 	over    atomic.Pointer[chan struct{}] // closed at the end of the round
+	leaving sync.Mutex                    // of who leaves a replica
 
 	mu     sync.Mutex // guards what follows
 	cancel context.CancelFunc
@@ -45,7 +46,10 @@ func New(cfg Config, rpcConfig rpc.Config, tel *telemetry.Telemetry) (*Fleet, er
 	f.over.Store(&over)
 	f.catalog.Store(newCatalog(nil))
 	for _, a := range cfg.Addresses {
-		f.pools = append(f.pools, newPool(a, rpcConfig))
+		f.pools = append(f.pools, newPool(a, cfg, rpcConfig))
+	}
+	if err := tel.Registry.Register(newCollector(f)); err != nil {
+		return nil, failure.Wrap(err, failure.Internal, "register the metrics of the upstreams")
 	}
 	return f, nil
 }
@@ -65,6 +69,7 @@ func (f *Fleet) start(context.Context) error {
 	f.cancel = cancel
 	f.turn()
 	f.rounds.Go(func() { f.run(ctx) })
+	f.rounds.Go(func() { f.watch(ctx) })
 	return nil
 }
 
@@ -93,6 +98,9 @@ func (f *Fleet) stop(context.Context) error {
 	if f.cancel != nil {
 		f.cancel()
 		f.rounds.Wait()
+		for _, p := range f.pools {
+			p.asks.Wait()
+		}
 	}
 	f.turned.Store(nil)
 	f.announce()

@@ -358,7 +358,7 @@ func TestAsk(t *testing.T) {
 func TestStop(t *testing.T) {
 	t.Parallel()
 	newFleet := func(address string) *upstream.Fleet {
-		f, err := upstream.New(upstream.Config{Addresses: []string{address}, Interval: time.Hour}, rpc.DefaultConfig(), telemetry.Discard())
+		f, err := upstream.New(settings(time.Hour, address), rpc.DefaultConfig(), telemetry.Discard())
 		if err != nil {
 			t.Fatal(err)
 		}

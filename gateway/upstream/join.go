@@ -74,7 +74,7 @@ func (r *replica) unload(ctx context.Context, gone map[string]bool) {
 			continue
 		}
 		if _, err := r.client.RepositoryModelUnload(ctx, &inference.RepositoryModelUnloadRequest{ModelName: m.GetName()}); err != nil {
-			r.away = true // it has not joined yet
+			r.away.Store(true) // it has not joined yet
 			continue
 		}
 		m.State, m.Reason = string(modelserver.Unavailable), modelserver.Unloaded
@@ -102,5 +102,7 @@ func (r *replica) load(ctx context.Context, there map[string]bool) {
 		})
 	}
 	loading.Wait()
-	r.away = r.away || failed.Load() // it has not joined yet
+	if failed.Load() {
+		r.away.Store(true) // it has not joined yet
+	}
 }

@@ -26,6 +26,9 @@ func (c *Catalog) addLabels(s report, m *inference.RepositoryIndexResponse_Model
 			named = &served{}
 			c.labels[key{m.GetName(), label}] = named
 		}
+		if named.config == nil {
+			named.config = cfg
+		}
 		named.claim = once(named.claim, s.replica)
 		if ready {
 			named.ready = once(named.ready, s.replica)

@@ -152,7 +152,7 @@ func TestAskEach(t *testing.T) {
 func TestLive(t *testing.T) {
 	t.Parallel()
 	newFleet := func(interval time.Duration) *upstream.Fleet {
-		f, err := upstream.New(upstream.Config{Interval: interval}, rpc.DefaultConfig(), telemetry.Discard())
+		f, err := upstream.New(settings(interval), rpc.DefaultConfig(), telemetry.Discard())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,13 @@ const patience = 20 * time.Second
 // start starts a fleet, which ends with the test.
 func start(t *testing.T, addresses ...string) *upstream.Fleet {
 	t.Helper()
-	f, err := upstream.New(upstream.Config{Addresses: addresses, Interval: interval}, rpc.DefaultConfig(), telemetry.Discard())
+	return startWith(t, settings(interval, addresses...))
+}
+
+// startWith starts a fleet with other settings than the defaults.
+func startWith(t *testing.T, cfg upstream.Config) *upstream.Fleet {
+	t.Helper()
+	f, err := upstream.New(cfg, rpc.DefaultConfig(), telemetry.Discard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,4 +92,10 @@ func line(m *inference.RepositoryIndexResponse_ModelIndex) string {
 		s += " " + m.GetReason()
 	}
 	return s
+}
+
+func settings(interval time.Duration, addresses ...string) upstream.Config {
+	cfg := upstream.DefaultConfig()
+	cfg.Addresses, cfg.Interval = addresses, interval
+	return cfg
 }

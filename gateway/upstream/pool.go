@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"triptych/gateway/upstream/budget"
 	"triptych/shared/failure"
 	"triptych/shared/rpc"
 )
@@ -18,9 +21,14 @@ const askTimeout = 2 * time.Second
 
 // pool is one upstream: a name and the replicas behind it.
 type pool struct {
-	name   string
-	config rpc.Config
+	name      string
+	config    rpc.Config
+	ejectTime time.Duration
+	budget    *budget.Budget
 
+	retries, hedges, hedgesWon, denied atomic.Int64
+
+	asks     sync.WaitGroup // that are under way
 	mu       sync.Mutex
 	replicas map[string]*replica
 	// leaving are no longer behind the name and finish the calls that they run.
@@ -34,8 +42,11 @@ type answer struct {
 	away    error
 }
 
-func newPool(address string, cfg rpc.Config) *pool {
-	return &pool{name: hostPort(address), config: cfg, replicas: map[string]*replica{}}
+func newPool(address string, cfg Config, rpcConfig rpc.Config) *pool {
+	return &pool{
+		name: hostPort(address), config: rpcConfig, ejectTime: cfg.EjectTime,
+		budget: budget.New(cfg.Retry), replicas: map[string]*replica{},
+	}
 }
 
 func (p *pool) close() error {
@@ -62,12 +73,7 @@ func (p *pool) ask(ctx context.Context) answer {
 	if err != nil {
 		return p.unresolved(err)
 	}
-	reports := make([]report, len(replicas))
-	var all sync.WaitGroup
-	for i, r := range replicas {
-		all.Go(func() { reports[i] = r.ask(ctx) })
-	}
-	all.Wait()
+	reports := p.askAll(ctx, replicas)
 	welcome(ctx, reports)
 	return answer{reports: reports, away: away(reports)}
 }
@@ -83,8 +89,8 @@ func (p *pool) resolve(ctx context.Context) ([]string, error) {
 func (p *pool) unresolved(err error) answer {
 	a := answer{away: err}
 	for _, r := range p.current() {
-		r.away = true
-		a.reports = append(a.reports, report{replica: r, index: r.index, err: err})
+		r.away.Store(true)
+		a.reports = append(a.reports, report{replica: r, index: r.last.index, err: err})
 	}
 	return a
 }
@@ -140,13 +146,18 @@ func (p *pool) dismiss() {
 	})
 }
 
+// all are the replicas behind the name, and those that finish their calls, in any
+// order.
+func (p *pool) all() []*replica {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.AppendSeq(slices.Clone(p.leaving), maps.Values(p.replicas))
+}
+
 func (p *pool) current() []*replica {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	replicas := make([]*replica, 0, len(p.replicas))
-	for _, r := range p.replicas {
-		replicas = append(replicas, r)
-	}
+	replicas := slices.Collect(maps.Values(p.replicas))
 	slices.SortFunc(replicas, func(a, b *replica) int { return cmp.Compare(a.address, b.address) })
 	return replicas
 }

@@ -9,21 +9,30 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/peer"
 
+	"triptych/gateway/upstream/standing"
 	"triptych/proto/inference"
 	"triptych/shared/failure"
 	"triptych/shared/rpc"
 )
 
 // replica is one process behind a pool's name, and the one connection to it. Only
-// the round of asking that is under way touches what is not atomic.
+// who asks it what it serves touches what is not atomic, and has no lock of its own.
 type replica struct {
 	pool    *pool
 	address string
 	conn    *grpc.ClientConn
 	client  inference.GRPCInferenceServiceClient
 	calls   atomic.Int64 // that run now
-	words   atomic.Pointer[words]
-	wording sync.Mutex // of who adds one
+	heard   atomic.Int64 // when it last answered one, since the fleet was made
+
+	words    atomic.Pointer[words]
+	wording  sync.Mutex // of who adds one
+	flights  flights
+	standing *standing.Standing
+
+	picks, returns atomic.Int64
+	left           [leftReasons]atomic.Int64 // by reason
+
 	// member is set by the first answer: an address that never answered, such as
 	// the other one of localhost, is given no orders.
 	member atomic.Bool
@@ -38,8 +47,13 @@ type replica struct {
 	// local is our end of the connection: another end is another connection, and
 	// behind it may be another process.
 	local  string
-	rounds int  // of asking that were answered
-	away   bool // at the last round, or not yet like its peers
+	rounds int // of asking that were answered
+	// away is set when it did not answer at last, or is not like its peers yet.
+	away atomic.Bool
+
+	// Only the rounds touch what follows.
+	asking chan report // gets what is being asked for; nil when nothing is
+	last   report
 }
 
 func newReplica(p *pool, address string) (*replica, error) {
@@ -47,7 +61,10 @@ func newReplica(p *pool, address string) (*replica, error) {
 	if err != nil {
 		return nil, failure.Wrap(err, failure.Invalid, "upstream %q", address)
 	}
-	return &replica{pool: p, address: address, conn: conn, client: inference.NewGRPCInferenceServiceClient(conn)}, nil
+	return &replica{
+		pool: p, address: address, conn: conn, client: inference.NewGRPCInferenceServiceClient(conn),
+		standing: standing.New(p.ejectTime),
+	}, nil
 }
 
 // report is what one replica answered, or, with err, what it had answered last.
@@ -64,13 +81,13 @@ type report struct {
 func (r *replica) ask(ctx context.Context) report {
 	index, same, err := r.list(ctx)
 	if err != nil {
-		r.away = true
+		r.away.Store(true)
 		return report{replica: r, index: r.index, err: absent(err, r.pool.name)}
 	}
-	joined := r.away || !r.member.Load()
+	joined := r.away.Load() || !r.member.Load()
 	stale := r.stale.Swap(false)
 	r.learn(ctx, index, joined || stale || !same)
-	r.away = false
+	r.away.Store(false)
 	r.member.Store(true)
 	return report{replica: r, index: r.index, configs: r.configs, joined: joined}
 }

@@ -10,8 +10,6 @@ import (
 	"triptych/proto/inference"
 	"triptych/shared/failure"
 	"triptych/shared/modelserver"
-	"triptych/shared/rpc"
-	"triptych/shared/telemetry"
 	"triptych/shared/testkit/servertest"
 )
 
@@ -19,20 +17,7 @@ import (
 // know.
 func once(t *testing.T, addresses ...string) *upstream.Fleet {
 	t.Helper()
-	f, err := upstream.New(upstream.Config{Addresses: addresses, Interval: time.Hour}, rpc.DefaultConfig(), telemetry.Discard())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Part().Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := f.Part().Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	eventually(t, "the first round is over", func() bool { return f.Settled() == nil })
-	return f
+	return startWith(t, settings(time.Hour, addresses...))
 }
 
 // TestGone calls when one of two replicas has gone since the last round: the other

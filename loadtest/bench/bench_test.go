@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -155,29 +154,6 @@ func TestCheckOfAnswers(t *testing.T) {
 				t.Errorf("error = %v", err)
 			}
 		})
-	}
-}
-
-func TestRepository(t *testing.T) {
-	r, err := newRepository(testkit.Path(t, "models"), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n := 1; n <= 3; n++ {
-		if n > 1 {
-			if err := r.add(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		got, err := os.Stat(filepath.Join(r.version(n), "model.onnx"))
-		want, werr := os.Stat(filepath.Join(testkit.Path(t, "models"), classifier, strconv.Itoa(2-n%2), "model.onnx"))
-		if err != nil || werr != nil || got.Size() != want.Size() {
-			t.Errorf("version %d: %v, %v", n, err, werr)
-		}
-	}
-	config, err := os.ReadFile(filepath.Join(r.root, classifier, "config.pbtxt"))
-	if err != nil || !strings.Contains(string(config), "version_policy { latest { num_versions: 1 } }") {
-		t.Errorf("error %v, configuration\n%s", err, config)
 	}
 }
 

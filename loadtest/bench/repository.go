@@ -5,12 +5,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
-	"regexp"
 	"strconv"
 
 	"triptych/loadtest/bench/server"
+	"triptych/loadtest/bench/versions"
 	"triptych/loadtest/measure"
 	"triptych/loadtest/sample"
 	"triptych/proto/inference"
@@ -18,65 +16,11 @@ import (
 )
 
 // classifier is the real model of the rows 4 and 5.
-const classifier = "efficientnet_lite0"
-
-// repository holds the classifier with one version, the latest. Odd versions are
-// the file of version 1 and even ones that of version 2.
-type repository struct {
-	root, source, staging string
-	latest                int
-}
-
-// newRepository makes one in an empty folder, with version 1 in it.
-func newRepository(classifiers, folder string) (*repository, error) {
-	r := &repository{root: filepath.Join(folder, "models"), source: filepath.Join(classifiers, classifier), staging: filepath.Join(folder, "staging")}
-	text, err := os.ReadFile(filepath.Join(r.source, "config.pbtxt"))
-	if err != nil {
-		return nil, fmt.Errorf("read the classifier: %w", err)
-	}
-	text = regexp.MustCompile(`(?m)^version_policy.*$`).ReplaceAll(text, []byte("version_policy { latest { num_versions: 1 } }"))
-	if err := os.MkdirAll(filepath.Join(r.root, classifier), 0o755); err != nil {
-		return nil, fmt.Errorf("make a repository: %w", err)
-	}
-	if err := os.WriteFile(filepath.Join(r.root, classifier, "config.pbtxt"), text, 0o600); err != nil {
-		return nil, fmt.Errorf("make a repository: %w", err)
-	}
-	return r, r.add()
-}
-
-// add puts the next version there, whole at once.
-func (r *repository) add() error {
-	next := r.latest + 1
-	model, err := os.ReadFile(filepath.Join(r.source, strconv.Itoa(2-next%2), "model.onnx"))
-	if err != nil {
-		return fmt.Errorf("read the classifier: %w", err)
-	}
-	if err := os.MkdirAll(r.staging, 0o755); err != nil {
-		return fmt.Errorf("make version %d: %w", next, err)
-	}
-	if err := os.WriteFile(filepath.Join(r.staging, "model.onnx"), model, 0o600); err != nil {
-		return fmt.Errorf("make version %d: %w", next, err)
-	}
-	if err := os.Rename(r.staging, r.version(next)); err != nil {
-		return fmt.Errorf("make version %d: %w", next, err)
-	}
-	r.latest = next
-	return nil
-}
-
-func (r *repository) version(n int) string {
-	return filepath.Join(r.root, classifier, strconv.Itoa(n))
-}
+const classifier = versions.Classifier
 
 // swap adds a version, has it loaded and takes the one before away.
-func (r *repository) swap(ctx context.Context, s *server.Server) error {
-	if err := r.add(); err != nil {
-		return err
-	}
-	if err := s.Load(ctx, classifier); err != nil {
-		return err
-	}
-	return os.RemoveAll(r.version(r.latest - 1))
+func swap(ctx context.Context, r *versions.Repository, s *server.Server) error {
+	return r.Swap(func(model string) error { return s.Load(ctx, model) })
 }
 
 // answers are the right ones, of the odd and of the even versions.
@@ -86,7 +30,7 @@ type answers struct {
 }
 
 // learn asks both files, one request at a time. It leaves version 2 loaded.
-func (r *repository) learn(ctx context.Context, s *server.Server) (*answers, error) {
+func learn(ctx context.Context, r *versions.Repository, s *server.Server) (*answers, error) {
 	spec, err := sample.ParseTensor(input+":UINT8:"+dims, 1)
 	if err != nil {
 		return nil, err
@@ -104,14 +48,14 @@ func (r *repository) learn(ctx context.Context, s *server.Server) (*answers, err
 			oip.AddInput(req, tensor)
 			resp, err := s.Infer(ctx, req)
 			if err != nil {
-				return nil, fmt.Errorf("ask version %d: %w", r.latest, err)
+				return nil, fmt.Errorf("ask version %d: %w", r.Latest(), err)
 			}
-			a.right[r.latest%2] = append(a.right[r.latest%2], scores(resp))
+			a.right[r.Latest()%2] = append(a.right[r.Latest()%2], scores(resp))
 		}
-		if r.latest == 2 {
+		if r.Latest() == 2 {
 			return a, nil
 		}
-		if err := r.swap(ctx, s); err != nil {
+		if err := swap(ctx, r, s); err != nil {
 			return nil, err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"triptych/loadtest/bench/figure"
 	"triptych/loadtest/bench/server"
+	"triptych/loadtest/bench/versions"
 	"triptych/loadtest/load"
 	"triptych/loadtest/measure"
 	"triptych/loadtest/target"
@@ -59,13 +60,13 @@ func (b *runner) swapsOnce(ctx context.Context, round int) (err error) {
 		return fmt.Errorf("make a repository: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	r, err := newRepository(b.classifiers, folder)
+	r, err := versions.New(b.classifiers, folder)
 	if err != nil {
 		return err
 	}
 	flags := []string{"--model-control-mode", "explicit"}
-	return b.withOurs(ctx, r.root, flags, func(s *server.Server) error {
-		answers, err := r.learn(ctx, s)
+	return b.withOurs(ctx, r.Root, flags, func(s *server.Server) error {
+		answers, err := learn(ctx, r, s)
 		if err != nil {
 			return err
 		}
@@ -73,7 +74,7 @@ func (b *runner) swapsOnce(ctx context.Context, round int) (err error) {
 	})
 }
 
-func (b *runner) swapUnderLoad(ctx context.Context, s *server.Server, r *repository, answers *answers, round int) error {
+func (b *runner) swapUnderLoad(ctx context.Context, s *server.Server, r *versions.Repository, answers *answers, round int) error {
 	t, err := target.NewTensors(target.Options{Protocol: target.GRPC, URL: s.Address, Model: classifier, Connections: 2}, answers.tensors, answers.check)
 	if err != nil {
 		return err
@@ -107,11 +108,11 @@ func (b *runner) swapUnderLoad(ctx context.Context, s *server.Server, r *reposit
 }
 
 // swapAll swaps and gives by how many MiB the memory has grown since the second.
-func (b *runner) swapAll(ctx context.Context, s *server.Server, r *repository, round int) (float64, error) {
+func (b *runner) swapAll(ctx context.Context, s *server.Server, r *versions.Repository, round int) (float64, error) {
 	var second, last int64
 	for n := 1; n <= swapCount; n++ {
 		began := time.Now()
-		if err := r.swap(ctx, s); err != nil {
+		if err := swap(ctx, r, s); err != nil {
 			return 0, fmt.Errorf("swap %d: %w", n, err)
 		}
 		took := time.Since(began)

@@ -15,7 +15,7 @@ import (
 // better than a crowd of independent users would find it: that is what Open is
 // for.
 func Closed(ctx context.Context, plan Plan, concurrency int, target Target, recorder *measure.Recorder) {
-	s := session{Plan: plan, target: target, recorder: recorder}
+	s := newSession(plan, target, recorder)
 	work, end := withGrace(ctx)
 	defer end()
 	start := time.Now()

@@ -21,6 +21,14 @@ type Target interface {
 	Do(ctx context.Context, n int) (measure.Answer, error)
 }
 
+// Sorter is a Target whose requests are of several sorts.
+type Sorter interface {
+	Target
+	// Sort is asked once for item n when it is due: who records it too, and its
+	// deadline in place of the plan's, if that is not 0. The slice is not kept.
+	Sort(n int) (also []*measure.Recorder, deadline time.Duration)
+}
+
 // Plan says how much to send.
 type Plan struct {
 	// Requests ends the test after so many; 0 for no such end.
@@ -41,7 +49,13 @@ type Plan struct {
 type session struct {
 	Plan
 	target   Target
+	sorter   Sorter // nil when all requests are alike
 	recorder *measure.Recorder
+}
+
+func newSession(plan Plan, target Target, recorder *measure.Recorder) session {
+	sorter, _ := target.(Sorter)
+	return session{Plan: plan, target: target, sorter: sorter, recorder: recorder}
 }
 
 // withGrace gives a context for requests, which outlives ctx by the grace, and
@@ -75,40 +89,76 @@ func (s *session) over(n int64, elapsed time.Duration) bool {
 	return (s.Requests > 0 && n >= s.Requests) || (s.Duration > 0 && elapsed >= s.Duration)
 }
 
-// send makes request number n, which should have started at planned.
-func (s *session) send(work context.Context, n int64, planned time.Time) {
-	s.recorder.Started()
-	began := time.Now()
-	limit := s.limit(planned, began)
-	ctx, cancel := context.WithDeadline(work, limit)
-	answer, err := s.target.Do(ctx, int(n%int64(s.Items)))
-	expired := !time.Now().Before(limit) // the context's own timer may be later, and a server's earlier
-	cancel()
-	switch {
-	case err == nil && !expired:
-		s.recorder.Answered(answer, time.Since(planned), began.Sub(planned))
-	case expired:
-		s.recorder.Failed(measure.Fault{Kind: measure.Timeout, Message: "no answer within " + s.patience().String()}, time.Since(planned))
-	case work.Err() != nil:
-		s.recorder.Abandoned()
-	default:
-		s.recorder.Failed(measure.FaultOf(err), time.Since(planned))
+// request is one that is due.
+type request struct {
+	item     int
+	planned  time.Time
+	also     []*measure.Recorder
+	deadline time.Duration
+}
+
+// request is number n, which is due at planned.
+func (s *session) request(n int64, planned time.Time) request {
+	r := request{item: int(n % int64(s.Items)), planned: planned, deadline: s.Deadline}
+	if s.sorter == nil {
+		return r
+	}
+	also, deadline := s.sorter.Sort(r.item)
+	r.also = also
+	if deadline > 0 {
+		r.deadline = deadline
+	}
+	return r
+}
+
+// each tells all who record a request.
+func (s *session) each(r request, tell func(*measure.Recorder)) {
+	tell(s.recorder)
+	for _, recorder := range r.also {
+		tell(recorder)
 	}
 }
 
+// send makes request number n, which should have started at planned.
+func (s *session) send(work context.Context, n int64, planned time.Time) {
+	r := s.request(n, planned)
+	s.each(r, (*measure.Recorder).Started)
+	began := time.Now()
+	limit := s.limit(r, began)
+	ctx, cancel := context.WithDeadline(work, limit)
+	answer, err := s.target.Do(ctx, r.item)
+	expired := !time.Now().Before(limit) // the context's own timer may be later, and a server's earlier
+	cancel()
+	latency := time.Since(planned)
+	switch {
+	case err == nil && !expired:
+		s.each(r, func(to *measure.Recorder) { to.Answered(answer, latency, began.Sub(planned)) })
+	case expired:
+		s.fail(r, measure.Fault{Kind: measure.Timeout, Message: "no answer within " + s.patience(r).String()}, latency)
+	case work.Err() != nil:
+		s.each(r, (*measure.Recorder).Abandoned)
+	default:
+		s.fail(r, measure.FaultOf(err), latency)
+	}
+}
+
+func (s *session) fail(r request, f measure.Fault, latency time.Duration) {
+	s.each(r, func(to *measure.Recorder) { to.Failed(f, latency) })
+}
+
 // limit is when a request is given up.
-func (s *session) limit(planned, began time.Time) time.Time {
+func (s *session) limit(r request, began time.Time) time.Time {
 	limit := began.Add(s.Timeout)
-	if deadline := planned.Add(s.Deadline); s.Deadline > 0 && deadline.Before(limit) {
+	if deadline := r.planned.Add(r.deadline); r.deadline > 0 && deadline.Before(limit) {
 		return deadline
 	}
 	return limit
 }
 
 // patience is how long a request that is not late has.
-func (s *session) patience() time.Duration {
-	if s.Deadline > 0 {
-		return min(s.Deadline, s.Timeout)
+func (s *session) patience(r request) time.Duration {
+	if r.deadline > 0 {
+		return min(r.deadline, s.Timeout)
 	}
 	return s.Timeout
 }

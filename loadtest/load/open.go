@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,12 @@ type Arrivals struct {
 	// Rate is the mean number of requests a second. They come at random, as
 	// from many users who know nothing of each other: a Poisson process.
 	Rate float64
+	// Ramp leads Rate to Until in a straight line over the plan's Duration, which
+	// must then be given. One of the two may be 0.
+	Ramp  bool
+	Until float64
+	// Even sends at even distances, as a clock would, in place of random ones.
+	Even bool
 	// MaxOutstanding bounds the requests in flight. One that is due when so many
 	// are is not sent: it counts as the error Overrun.
 	MaxOutstanding int
@@ -38,20 +45,55 @@ type job struct {
 func Open(ctx context.Context, plan Plan, arrivals Arrivals, target Target, recorder *measure.Recorder) {
 	work, end := withGrace(ctx)
 	defer end()
-	p := pool{session: session{Plan: plan, target: target, recorder: recorder}, jobs: make(chan job, arrivals.MaxOutstanding)}
+	p := pool{session: newSession(plan, target, recorder), jobs: make(chan job, arrivals.MaxOutstanding)}
 	defer p.close()
 	random := rand.New(rand.NewPCG(arrivals.Seed, 0))
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	start := time.Now()
-	var due time.Duration
+	var count float64
 	for n := int64(0); ; n++ {
-		due += time.Duration(random.ExpFloat64() / arrivals.Rate * float64(time.Second))
-		if p.over(n, due) || !arrivals.waitUntil(ctx, timer, start.Add(due)) {
+		count += arrivals.next(random)
+		due, ok := arrivals.moment(count, plan.Duration)
+		if !ok || p.over(n, due) || !arrivals.waitUntil(ctx, timer, start.Add(due)) {
 			return
 		}
 		p.submit(work, job{n, start.Add(due)})
 	}
+}
+
+// Start is the arrivals as they begin: without a ramp, or with the rate of its
+// first tenth when it begins with nothing.
+func (a Arrivals) Start() Arrivals {
+	if a.Ramp {
+		a.Rate = max(a.Rate, (a.Until-a.Rate)/10)
+	}
+	a.Ramp, a.Until = false, 0
+	return a
+}
+
+// next is how much of the mean number of requests goes by until the next one.
+func (a Arrivals) next(random *rand.Rand) float64 {
+	if a.Even {
+		return 1
+	}
+	return random.ExpFloat64()
+}
+
+// moment is when so many requests are due on average. A ramp that ends in nothing
+// never comes to some numbers: then it is false.
+func (a Arrivals) moment(count float64, ramp time.Duration) (due time.Duration, ok bool) {
+	if !a.Ramp || a.Until == a.Rate {
+		return time.Duration(count / a.Rate * float64(time.Second)), true
+	}
+	// The integral of the rate, Rate*t + slope*t*t/2, is solved for t in the form
+	// that has no difference of large numbers.
+	slope := (a.Until - a.Rate) / ramp.Seconds()
+	root := a.Rate*a.Rate + 2*slope*count
+	if root < 0 {
+		return 0, false
+	}
+	return time.Duration(2 * count / (a.Rate + math.Sqrt(root)) * float64(time.Second)), true
 }
 
 // waitUntil is false when ctx is done first. A time that is past is not waited
@@ -93,7 +135,7 @@ type pool struct {
 // submit hands a job to the workers, or counts it as not sent. It never waits.
 func (p *pool) submit(work context.Context, j job) {
 	if p.outstanding.Load() == int64(cap(p.jobs)) {
-		p.recorder.Failed(measure.Fault{Kind: measure.Overrun, Message: "not sent: as many requests as allowed were in flight"}, 0)
+		p.fail(p.request(j.n, j.planned), measure.Fault{Kind: measure.Overrun, Message: "not sent: as many requests as allowed were in flight"}, 0)
 		return
 	}
 	p.jobs <- j

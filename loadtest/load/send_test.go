@@ -42,7 +42,7 @@ func TestLimitOfARequestThatIsLate(t *testing.T) {
 		{10 * time.Millisecond, 100 * time.Millisecond, 40 * time.Millisecond},
 	} {
 		s := session{Plan: Plan{Timeout: tt.timeout, Deadline: tt.deadline}}
-		if got := s.limit(due, began).Sub(due); got != tt.want {
+		if got := s.limit(request{planned: due, deadline: s.Deadline}, began).Sub(due); got != tt.want {
 			t.Errorf("timeout %v, deadline %v: given up %v after it was due, want %v", tt.timeout, tt.deadline, got, tt.want)
 		}
 	}

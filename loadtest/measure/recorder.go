@@ -25,6 +25,8 @@ type Answer struct {
 	Labels []string
 	// Sent and Received are the bytes of the bodies.
 	Sent, Received int
+	// Items is how many images the answer is about: those of a job. 0 is 1.
+	Items int
 }
 
 // Recorder collects what happens to the requests of one run. Safe for
@@ -34,6 +36,7 @@ type Recorder struct {
 	began     time.Time
 	inFlight  int64
 	answered  int64
+	items     int64
 	abandoned int64
 	sent      int64
 	received  int64
@@ -89,6 +92,7 @@ func (r *Recorder) Answered(a Answer, latency, late time.Duration) {
 	defer r.mu.Unlock()
 	r.inFlight--
 	r.answered++
+	r.items += int64(max(a.Items, 1))
 	r.sent += int64(a.Sent)
 	r.received += int64(a.Received)
 	r.latency.add(latency)

@@ -12,7 +12,9 @@ type Result struct {
 	// Answered are good answers; with the errors and those abandoned and in
 	// flight they make up all requests.
 	Answered, Errors, Abandoned, InFlight int64
-	Sent, Received                        int64
+	// Items are what the good answers were about: more than Answered for jobs.
+	Items          int64
+	Sent, Received int64
 	// Faults are the errors by kind, the most frequent first.
 	Faults []FaultCount
 	// Latency is that of good answers. Lateness is how long after its due time
@@ -42,7 +44,7 @@ func (r *Recorder) Result() Result {
 	defer r.mu.Unlock()
 	result := Result{
 		Elapsed:  time.Since(r.began),
-		Answered: r.answered, Abandoned: r.abandoned, InFlight: r.inFlight,
+		Answered: r.answered, Items: r.items, Abandoned: r.abandoned, InFlight: r.inFlight,
 		Sent: r.sent, Received: r.received,
 		Faults:  make([]FaultCount, 0, len(r.faults)),
 		Latency: r.latency.spread(), Lateness: r.lateness.spread(),
@@ -63,13 +65,9 @@ func (d *distribution) spread() Spread {
 	if n == 0 {
 		return Spread{}
 	}
-	// A bucket's upper end may lie above the greatest value.
-	at := func(percent float64) time.Duration {
-		return min(max(time.Duration(d.histogram.ValueAtPercentile(percent))*unit, d.least), d.most)
-	}
 	return Spread{
 		Min: d.least, Mean: d.sum / time.Duration(n), Max: d.most,
-		P50: at(50), P90: at(90), P95: at(95), P99: at(99), P999: at(99.9),
+		P50: d.at(50), P90: d.at(90), P95: d.at(95), P99: d.at(99), P999: d.at(99.9),
 	}
 }
 

@@ -77,10 +77,15 @@ type Threshold struct {
 type Step struct {
 	Model, Version string
 	// Requests were answered well, Failed were not, CacheHits needed no run.
-	// Runs are executions: fewer than requests where they went in batches.
-	Requests, Failed, CacheHits, Runs int64
-	// Queue and Compute are means over the good requests.
-	Queue, Compute time.Duration
+	// Inferences are items that were computed, Runs the executions for them: fewer
+	// where items went in batches.
+	Requests, Failed, CacheHits, Inferences, Runs int64
+	// Ensemble is set for a model that is made of others. Its time is theirs, and
+	// what lies between them.
+	Ensemble bool
+	// Queue and Compute are means over the requests that were computed, Total over
+	// all good ones.
+	Queue, Compute, Total time.Duration
 }
 
 // Batches is how often a model ran with which number of items.
@@ -126,6 +131,8 @@ type Table struct {
 	Title, Note string
 	Header      []string
 	Rows        []Row
+	// Bars is set when the rows' verdicts are to count in the page's own.
+	Bars bool
 }
 
 // Verdict says how something went, for its colour and mark.

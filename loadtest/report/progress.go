@@ -12,7 +12,7 @@ import (
 // How often a terminal's line is written anew, and how often a log gets a line.
 const (
 	terminalEvery = time.Second
-	logEvery      = 5 * time.Second
+	logEvery      = 10 * time.Second
 )
 
 // clearLine goes to the start of a terminal's line and empties it.

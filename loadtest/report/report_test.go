@@ -164,10 +164,10 @@ func TestProgressInALog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		stop := report.NewProgress(&out, false).Watch("warm-up", measure.NewRecorder())
-		time.Sleep(11 * time.Second)
+		time.Sleep(21 * time.Second)
 		stop()
-		want := "warm-up   5s  0 ok  0.0/s  p50 0.00ms  p99 0.00ms  errors 0  in flight 0\n" +
-			"warm-up  10s  0 ok  0.0/s  p50 0.00ms  p99 0.00ms  errors 0  in flight 0\n"
+		want := "warm-up  10s  0 ok  0.0/s  p50 0.00ms  p99 0.00ms  errors 0  in flight 0\n" +
+			"warm-up  20s  0 ok  0.0/s  p50 0.00ms  p99 0.00ms  errors 0  in flight 0\n"
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

@@ -20,23 +20,45 @@ func (r Report) Text(w io.Writer) error {
 		fmt.Fprintf(&b, "closed loop, %d in flight", s.Concurrency)
 	}
 	fmt.Fprintf(&b, "%s, for %.1f s%s%s\n\n", s.deadlineText(), r.Result.Elapsed.Seconds(), r.warmupText(), r.interruptedText())
-	res := r.Result
-	row(&b, "requests", "%d: %d answered, %d errors%s", res.Requests(), res.Answered, res.Errors, some(", %d abandoned", res.Abandoned))
-	row(&b, "throughput", "%.1f/s", res.Throughput())
-	row(&b, "latency", "%s", spreadText(res.Latency))
-	row(&b, "bytes", "%s sent, %s received", bytesText(res.Sent), bytesText(res.Received))
-	row(&b, "generator", "%.2f s of CPU: %.2f cores, %d us a request", r.CPU.Seconds(), r.cores(), r.cpuPerRequest().Microseconds())
-	if s.Loop == Open {
-		row(&b, "sent late", "%s", spreadText(res.Lateness))
+	resultText(&b, r.Result, r.Corrected, r.CPU, s.Loop == Open)
+	if r.Note != "" {
+		row(&b, "warm-up", "%s", r.Note)
 	}
-	if len(res.Faults) > 0 {
-		b.WriteString("\nerrors\n")
-	}
-	for _, f := range res.Faults {
-		fmt.Fprintf(&b, "%9d  %s: %s%s\n", f.Count, f.Kind, f.Example, knownText(f.Latency))
-	}
+	faultsText(&b, r.Result.Faults)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// resultText is a result in some lines.
+func resultText(b *strings.Builder, r measure.Result, corrected measure.Spread, cpu time.Duration, open bool) {
+	row(b, "requests", "%d: %d answered, %d errors%s", r.Requests(), r.Answered, r.Errors, some(", %d abandoned", r.Abandoned))
+	row(b, "throughput", "%.1f/s%s", r.Throughput(), itemsText(r))
+	row(b, "latency", "%s", spreadText(r.Latency))
+	if corrected != (measure.Spread{}) {
+		row(b, "corrected", "p50 %s  p99 %s  p99.9 %s, had callers kept their rhythm while answers stalled", ms(corrected.P50), ms(corrected.P99), ms(corrected.P999))
+	}
+	row(b, "bytes", "%s sent, %s received", bytesText(r.Sent), bytesText(r.Received))
+	row(b, "generator", "%.2f s of CPU: %.2f cores, %d us a request", cpu.Seconds(), cores(r, cpu), cpuPerRequest(r, cpu).Microseconds())
+	if open {
+		row(b, "sent late", "%s", spreadText(r.Lateness))
+	}
+}
+
+// itemsText is how many items a second there were, of jobs.
+func itemsText(r measure.Result) string {
+	if r.Items <= r.Answered || r.Elapsed <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d items: %.1f/s", r.Items, float64(r.Items)/r.Elapsed.Seconds())
+}
+
+func faultsText(b *strings.Builder, faults []measure.FaultCount) {
+	if len(faults) > 0 {
+		b.WriteString("\nerrors\n")
+	}
+	for _, f := range faults {
+		fmt.Fprintf(b, "%9d  %s: %s%s\n", f.Count, f.Kind, f.Example, knownText(f.Latency))
+	}
 }
 
 func row(b *strings.Builder, name, format string, args ...any) {
@@ -48,6 +70,9 @@ func row(b *strings.Builder, name, format string, args ...any) {
 func (s Settings) dataText() string {
 	if s.Tensor != "" {
 		return s.Tensor
+	}
+	if s.JobItems > 0 {
+		return fmt.Sprintf("jobs of %d out of %d images", s.JobItems, s.Images)
 	}
 	return fmt.Sprintf("%d images", s.Images)
 }
@@ -71,7 +96,11 @@ func (r Report) warmupText() string {
 	if r.Settings.WarmupSeconds == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" after a warm-up of %g s (%d answered, %d errors)", r.Settings.WarmupSeconds, r.Warmup.Answered, r.Warmup.Errors)
+	length := fmt.Sprintf("%g s", r.Settings.WarmupSeconds)
+	if r.Settings.WarmupAuto {
+		length = fmt.Sprintf("%.1f s", r.Warmup.Elapsed.Seconds())
+	}
+	return fmt.Sprintf(" after a warm-up of %s (%d answered, %d errors)", length, r.Warmup.Answered, r.Warmup.Errors)
 }
 
 func (r Report) interruptedText() string {

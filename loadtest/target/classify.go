@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"triptych/loadtest/measure"
 	"triptych/loadtest/sample"
+	"triptych/shared/call"
 )
 
 // classify posts images to /v1/classify.
@@ -19,7 +21,11 @@ type classify struct {
 func newClassify(o Options, base *url.URL, images []sample.Image) *classify {
 	u := base.JoinPath("v1", "classify")
 	u.RawQuery = url.Values{"model": {o.Model}}.Encode()
-	header := http.Header{"Content-Type": {"application/octet-stream"}}
+	header := o.headers()
+	header.Set("Content-Type", "application/octet-stream")
+	if o.Priority > 0 {
+		header.Set(call.PriorityHeader, strconv.FormatUint(o.Priority, 10))
+	}
 	return &classify{newClient(u, header, o.InFlight), images}
 }
 

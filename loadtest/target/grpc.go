@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -20,10 +23,15 @@ import (
 	"triptych/shared/oip"
 )
 
+// comeBack is how long a server that has come back may have to wait for the next
+// try to connect, where gRPC's own default would be two minutes.
+const comeBack = time.Second
+
 // grpcTarget sends ModelInfer over a few connections, in turn.
 type grpcTarget struct {
 	conns    []*grpc.ClientConn
 	requests [][]byte
+	metadata metadata.MD // nil for none
 	read     reader
 	next     atomic.Uint64
 }
@@ -49,10 +57,11 @@ func newGRPCImages(o Options, images []sample.Image) (*grpcTarget, error) {
 }
 
 func newGRPC(o Options, requests [][]byte, read reader) (*grpcTarget, error) {
-	t := &grpcTarget{requests: requests, read: read}
+	t := &grpcTarget{requests: requests, metadata: o.metadata(), read: read}
 	for range o.Connections {
 		conn, err := grpc.NewClient(Address(o),
 			grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: comeBack / 10, Multiplier: 1.6, Jitter: 0.2, MaxDelay: comeBack}, MinConnectTimeout: 5 * comeBack}),
 			grpc.WithNoProxy(), grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(),
 			grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(maxAnswer)))
 		if err != nil {
@@ -65,11 +74,32 @@ func newGRPC(o Options, requests [][]byte, read reader) (*grpcTarget, error) {
 
 func encodeRequest(o Options, image sample.Image) ([]byte, error) {
 	req := &inference.ModelInferRequest{
-		ModelName: o.Model,
-		Outputs:   []*inference.ModelInferRequest_InferRequestedOutputTensor{{Name: o.Output}},
+		ModelName: o.Model, ModelVersion: o.Version, Parameters: o.grpcParameters(),
+		Outputs: []*inference.ModelInferRequest_InferRequestedOutputTensor{{Name: o.Output}},
 	}
 	oip.AddInput(req, oip.Tensor{Name: o.Input, Datatype: oip.Bytes, Shape: []int64{1, 1}, Data: oip.JoinStrings(image.Data)})
 	return proto.Marshal(req)
+}
+
+// metadata is what goes with each call, or nil.
+func (o Options) metadata() metadata.MD {
+	if len(o.Headers) == 0 && o.Tenant == "" {
+		return nil
+	}
+	md := metadata.New(o.Headers)
+	if o.Tenant != "" {
+		md.Set(tenantHeader, o.Tenant)
+	}
+	return md
+}
+
+// grpcParameters are the parameters as gRPC has them.
+func (o Options) grpcParameters() oip.Parameters {
+	parameters := oip.Parameters{}
+	for name, value := range o.parameters() {
+		parameters[name] = &inference.InferParameter{ParameterChoice: &inference.InferParameter_Uint64Param{Uint64Param: value}}
+	}
+	return parameters
 }
 
 // Close ends the connections.
@@ -84,6 +114,9 @@ func (t *grpcTarget) Close() error {
 // Do sends image or tensor n.
 func (t *grpcTarget) Do(ctx context.Context, n int) (measure.Answer, error) {
 	conn := t.conns[t.next.Add(1)%uint64(len(t.conns))]
+	if t.metadata != nil {
+		ctx = metadata.NewOutgoingContext(ctx, t.metadata)
+	}
 	var got reply
 	if err := conn.Invoke(ctx, inference.GRPCInferenceService_ModelInfer_FullMethodName, encoded(t.requests[n]), &got); err != nil {
 		return measure.Answer{}, grpcFault(err)

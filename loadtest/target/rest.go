@@ -29,10 +29,15 @@ type restRequest struct {
 }
 
 func newREST(o Options, base *url.URL, images []sample.Image) (*rest, error) {
-	r := &rest{client: newClient(base.JoinPath("v2", "models", o.Model, "infer"), nil, o.InFlight), output: o.Output}
+	path := []string{"v2", "models", o.Model}
+	if o.Version != "" {
+		path = append(path, "versions", o.Version)
+	}
+	r := &rest{client: newClient(base.JoinPath(append(path, "infer")...), nil, o.InFlight), output: o.Output}
 	for _, image := range images {
 		data := oip.JoinStrings(image.Data)
 		head, err := json.Marshal(map[string]any{
+			"parameters": o.parameters(),
 			"inputs": []any{map[string]any{
 				"name": o.Input, "datatype": oip.Bytes, "shape": []int{1, 1},
 				"parameters": map[string]any{"binary_data_size": len(data)},
@@ -42,10 +47,10 @@ func newREST(o Options, base *url.URL, images []sample.Image) (*rest, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.requests = append(r.requests, restRequest{
-			header: http.Header{"Content-Type": {"application/octet-stream"}, lengthHeader: {strconv.Itoa(len(head))}},
-			body:   append(head, data...),
-		})
+		header := o.headers()
+		header.Set("Content-Type", "application/octet-stream")
+		header.Set(lengthHeader, strconv.Itoa(len(head)))
+		r.requests = append(r.requests, restRequest{header, append(head, data...)})
 	}
 	return r, nil
 }

@@ -6,9 +6,11 @@ package target
 
 import (
 	"io"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"triptych/loadtest/load"
 	"triptych/loadtest/sample"
@@ -36,10 +38,20 @@ type Options struct {
 	// URL is http://HOST:PORT, or HOST:PORT; empty for the gateway's default.
 	URL   string
 	Model string
+	// Version is the model's; empty for the latest. Classify has no such choice.
+	Version string
 	// Input takes the image and Output gives the labels. Classify knows them.
 	Input, Output string
-	// Priority is that of tensors: lower is more urgent, 0 is the model's default.
+	// Priority is that of the requests: lower is more urgent, 0 is the model's
+	// default. REST and GRPC have it as a parameter, as Triton wants it.
 	Priority uint64
+	// Timeout is how long the server may take; 0 for no word of it. REST has it as a
+	// parameter, GRPC says it by the context's deadline, Classify can't.
+	Timeout time.Duration
+	// Tenant is whose the requests are, which only Triptych's gateway asks.
+	Tenant string
+	// Headers go with each request: of HTTP, or as gRPC's metadata.
+	Headers map[string]string
 	// Connections is how many GRPC uses. HTTP uses one a request in flight.
 	Connections int
 	// InFlight is how many requests there may be at once.
@@ -54,6 +66,9 @@ type Target interface {
 
 // New prepares the requests for all images. It sends nothing.
 func New(o Options, images []sample.Image) (Target, error) {
+	if o.Version != "" && o.Protocol == Classify {
+		return nil, failure.New(failure.Invalid, "POST /v1/classify has no choice of a version: use rest or grpc")
+	}
 	switch o.Protocol {
 	case Classify, REST:
 		base, err := httpURL(o.URL)
@@ -86,6 +101,33 @@ func Address(o Options) string {
 	default:
 		return "http://" + config.HTTPAddress
 	}
+}
+
+// tenantHeader names the tenant.
+const tenantHeader = "triptych-tenant"
+
+// headers are those of each request by HTTP.
+func (o Options) headers() http.Header {
+	h := http.Header{}
+	for name, value := range o.Headers {
+		h.Set(name, value)
+	}
+	if o.Tenant != "" {
+		h.Set(tenantHeader, o.Tenant)
+	}
+	return h
+}
+
+// parameters are those of a request of the Open Inference Protocol.
+func (o Options) parameters() map[string]uint64 {
+	p := map[string]uint64{}
+	if o.Priority > 0 {
+		p["priority"] = o.Priority
+	}
+	if o.Timeout > 0 && o.Protocol == REST {
+		p["timeout"] = uint64(o.Timeout.Microseconds())
+	}
+	return p
 }
 
 func httpURL(text string) (*url.URL, error) {

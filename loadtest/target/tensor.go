@@ -20,10 +20,7 @@ func NewTensors(o Options, tensors []oip.Tensor, check Check) (Target, error) {
 	}
 	requests := make([][]byte, len(tensors))
 	for i, tensor := range tensors {
-		req := &inference.ModelInferRequest{ModelName: o.Model}
-		if o.Priority > 0 {
-			req.Parameters = oip.Parameters{"priority": {ParameterChoice: &inference.InferParameter_Uint64Param{Uint64Param: o.Priority}}}
-		}
+		req := &inference.ModelInferRequest{ModelName: o.Model, ModelVersion: o.Version, Parameters: o.grpcParameters()}
 		oip.AddInput(req, tensor)
 		encoded, err := proto.Marshal(req)
 		if err != nil {

@@ -12,62 +12,72 @@ import (
 	"triptych/loadtest/measure"
 )
 
-// firstLabel is a target whose answers must begin with a known label.
-type firstLabel struct {
+// Check judges the labels of an answer to item n. It may be called concurrently.
+type Check func(n int, labels []string) error
+
+// checked is a target whose answers are checked.
+type checked struct {
 	load.Target
-	names, want []string
+	checks []Check
 }
 
-// FirstLabel checks the first label of each answer: want[n] for item n, which
-// errors call names[n].
-func FirstLabel(target load.Target, names, want []string) load.Target {
-	return &firstLabel{target, names, want}
+// With holds each answer of a target against all checks.
+func With(target load.Target, checks ...Check) load.Target {
+	if len(checks) == 0 {
+		return target
+	}
+	return &checked{target, checks}
 }
 
 // Do sends item n and checks its answer.
-func (f *firstLabel) Do(ctx context.Context, n int) (measure.Answer, error) {
-	answer, err := f.Target.Do(ctx, n)
-	if err != nil {
-		return answer, err
+func (c *checked) Do(ctx context.Context, n int) (measure.Answer, error) {
+	answer, err := c.Target.Do(ctx, n)
+	for _, check := range c.checks {
+		if err != nil {
+			return answer, err
+		}
+		err = check(n, answer.Labels)
 	}
-	if len(answer.Labels) == 0 || answer.Labels[0] != f.want[n] {
-		return answer, wrong(f.names[n], answer.Labels, f.want[n:n+1])
-	}
-	return answer, nil
+	return answer, err
 }
 
-// consistent is a target whose answers must not change.
-type consistent struct {
-	load.Target
-	names []string
-	first []atomic.Pointer[[]string]
+// FirstLabel decorates a target with the check First.
+func FirstLabel(target load.Target, names, want []string) load.Target {
+	return With(target, First(names, want))
 }
 
-// Consistent checks that all labels of an item's answer are those of its first
+// Consistent decorates a target with the check Same.
+func Consistent(target load.Target, names []string) load.Target { return With(target, Same(names)) }
+
+// First checks the first label of each answer: want[n] for item n, which errors
+// call names[n].
+func First(names, want []string) Check {
+	return func(n int, labels []string) error {
+		if len(labels) == 0 || labels[0] != want[n] {
+			return wrong(names[n], labels, want[n:n+1])
+		}
+		return nil
+	}
+}
+
+// Same checks that all labels of an item's answer are those of its first
 // answer. An answer that belongs to somebody else is caught so, even where the
 // right labels are not known.
-func Consistent(target load.Target, names []string) load.Target {
-	return &consistent{target, names, make([]atomic.Pointer[[]string], len(names))}
-}
-
-// Do sends item n and checks its answer.
-func (c *consistent) Do(ctx context.Context, n int) (measure.Answer, error) {
-	answer, err := c.Target.Do(ctx, n)
-	if err != nil {
-		return answer, err
-	}
-	first := c.first[n].Load()
-	if first == nil {
-		labels := answer.Labels
-		if c.first[n].CompareAndSwap(nil, &labels) {
-			return answer, nil
+func Same(names []string) Check {
+	firsts := make([]atomic.Pointer[[]string], len(names))
+	return func(n int, labels []string) error {
+		first := firsts[n].Load()
+		if first == nil {
+			if firsts[n].CompareAndSwap(nil, &labels) {
+				return nil
+			}
+			first = firsts[n].Load()
 		}
-		first = c.first[n].Load()
+		if !slices.Equal(labels, *first) {
+			return wrong(names[n], labels, *first)
+		}
+		return nil
 	}
-	if !slices.Equal(answer.Labels, *first) {
-		return answer, wrong(c.names[n], answer.Labels, *first)
-	}
-	return answer, nil
 }
 
 func wrong(name string, got, want []string) error {

@@ -101,7 +101,7 @@ func (b *Backend) Complete(_ context.Context, spec modelserver.Spec) error {
 func (b *Backend) Load(ctx context.Context, spec modelserver.Spec) (modelserver.Model, error) {
 	session, err := b.library.Load(ctx, spec.Config, spec.VersionDirectory(), engine.Settings{
 		Device: b.device, GPUs: b.gpus.Count(), Fallback: b.cfg.DeviceFallback, IntraOpThreads: b.cfg.IntraOpThreads,
-		Logger: b.tel.Logger,
+		WideBytes: b.cfg.WideSessionMaxBytes, Logger: b.tel.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -146,6 +146,9 @@ func properties(session *engine.Session, library string) map[string]string {
 		"onnxruntime":        library,
 		"instances":          strconv.Itoa(session.Instances()),
 		"intra_op_threads":   strconv.Itoa(session.Threads()),
+	}
+	if threads := session.WideThreads(); threads > 0 {
+		told["wide_intra_op_threads"] = strconv.Itoa(threads)
 	}
 	if remark := session.Remark(); remark != "" {
 		told["device_remark"] = remark

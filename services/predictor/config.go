@@ -32,6 +32,10 @@ type Config struct {
 	// cores, as far as the container's quota goes, among the batches that run at
 	// once. A model's intra_op_thread_count goes before it.
 	IntraOpThreads int
+	// WideSessionMaxBytes is the size of the largest model, with its weights, that
+	// gets a second session on the CPU for runs that are alone, on all cores; 0 is
+	// none. A model's wide_session goes before it.
+	WideSessionMaxBytes int64
 	// StallTimeout is how long a batch may run before the service says that it no
 	// longer lives.
 	StallTimeout time.Duration
@@ -43,7 +47,7 @@ var _ config.Section = (*Config)(nil)
 
 // DefaultConfig works on any machine.
 func DefaultConfig() Config {
-	return Config{Device: engine.Auto, DeviceFallback: engine.FallbackError, MaxQueueSize: 1024, StallTimeout: 2 * time.Minute}
+	return Config{Device: engine.Auto, DeviceFallback: engine.FallbackError, MaxQueueSize: 1024, WideSessionMaxBytes: 256 << 20, StallTimeout: 2 * time.Minute}
 }
 
 // RegisterFlags implements config.Section.
@@ -53,6 +57,7 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Library, "onnxruntime", c.Library, "Path of libonnxruntime.so, 1.24 or newer. Without one, the cache of \"make setup\" is looked into, then /usr/lib and /usr/local/lib.")
 	fs.IntVar(&c.MaxQueueSize, "max-queue-size", c.MaxQueueSize, "Most requests that wait for one version of a model whose queue policy sets no bound.")
 	fs.IntVar(&c.IntraOpThreads, "intra-op-threads", c.IntraOpThreads, "Threads of one operator of a model. With 0, the model's instances share the cores.")
+	fs.Int64Var(&c.WideSessionMaxBytes, "wide-session-max-bytes", c.WideSessionMaxBytes, "Largest model, with its weights, that gets a second session on the CPU: one on all cores, for requests that are alone. It holds the weights once more; 0 is none.")
 	fs.DurationVar(&c.StallTimeout, "stall-timeout", c.StallTimeout, "How long a batch may run before /livez says that the service hangs.")
 	fs.BoolVar(&c.DisableAutoComplete, "disable-auto-complete-config", c.DisableAutoComplete, "Fill in nothing that a configuration leaves out: it must say the inputs and outputs itself.")
 }
@@ -72,6 +77,9 @@ func (c *Config) Validate() error {
 	}
 	if c.IntraOpThreads < 0 || c.IntraOpThreads > 1024 {
 		return config.Wrong("intra-op-threads", "is %d, must be from 0 to 1024", c.IntraOpThreads)
+	}
+	if c.WideSessionMaxBytes < 0 {
+		return config.Wrong("wide-session-max-bytes", "is %d, must be 0 or more", c.WideSessionMaxBytes)
 	}
 	if c.StallTimeout <= 0 {
 		return config.Wrong("stall-timeout", "is %s, must be more than 0", c.StallTimeout)

@@ -24,6 +24,8 @@ func TestConfigNamesTheFlag(t *testing.T) {
 		"queue":    {[]string{"--max-queue-size", "0"}, "--max-queue-size is 0, must be 1 or more"},
 		"stall":    {[]string{"--stall-timeout", "0s"}, "--stall-timeout is 0s, must be more than 0"},
 		"threads":  {[]string{"--intra-op-threads", "-1"}, "--intra-op-threads is -1, must be"},
+		"wide":     {[]string{"--wide-session-max-bytes", "-1"}, "--wide-session-max-bytes is -1, must be 0 or more"},
+		"not wide": {[]string{"--wide-session-max-bytes", "0"}, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

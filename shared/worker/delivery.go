@@ -27,7 +27,7 @@ type delivery struct {
 
 func newDelivery(msg *nats.Msg, meta *nats.MsgMetadata) *delivery {
 	now := time.Now()
-	return &delivery{msg: msg, meta: meta, taken: now, last: msg, number: meta.NumDelivered, excused: meta.NumDelivered - 1, heard: now}
+	return &delivery{msg: msg, meta: meta, taken: now, last: msg, number: meta.NumDelivered, excused: max(meta.NumDelivered, 1) - 1, heard: now}
 }
 
 // earlier is how often the message had been delivered before.

@@ -28,10 +28,6 @@ demo: setup build ## Classify real photographs through all four services, show o
 up: setup build ## Run all four services in one process until interrupted
 	@exec bin/triptych up
 
-.PHONY: bench
-bench: setup ## Run the Go benchmarks of every module
-	@go test -run '^$$' -bench . -benchmem -tags '$(TAGS)' $(PACKAGES)
-
 .PHONY: clean
 clean: ## Remove bin/ and coverage/; the cache of fetched libraries stays
 	rm -rf bin coverage

@@ -60,11 +60,16 @@ func chart(points []point, names map[string]string) ([]byte, error) {
 	}
 	right.Y.Min = 0
 	right.Y.Max *= 1.3 // room for the legend
+	return picture(left, right)
+}
+
+// picture is panels side by side as an SVG.
+func picture(panels ...*plot.Plot) ([]byte, error) {
 	canvas := vgsvg.New(width, height)
-	tiles := draw.Tiles{Rows: 1, Cols: 2, PadX: gap, PadTop: margin, PadBottom: margin, PadLeft: margin, PadRight: gap}
-	plots := [][]*plot.Plot{{left, right}}
+	tiles := draw.Tiles{Rows: 1, Cols: len(panels), PadX: gap, PadTop: margin, PadBottom: margin, PadLeft: margin, PadRight: gap}
+	plots := [][]*plot.Plot{panels}
 	for i, c := range plot.Align(plots, tiles, draw.New(canvas))[0] {
-		plots[0][i].Draw(c)
+		panels[i].Draw(c)
 	}
 	var out bytes.Buffer
 	if _, err := canvas.WriteTo(&out); err != nil {
@@ -82,17 +87,24 @@ func overDecades(axis *plot.Axis) {
 	axis.Max *= math.Pow(axis.Max/axis.Min, 0.5)
 }
 
-func panel(title, unit string, points []point, lines []series) (*plot.Plot, error) {
+// styled is an empty panel.
+func styled(title, unit string) *plot.Plot {
 	p := plot.New()
 	for _, style := range []*text.Style{
 		&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle,
 	} {
 		style.Font.Variant = "Sans"
 	}
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, "load, % of capacity", unit
-	p.X.Min, p.X.Max = 0, 100
+	p.Title.Text, p.Y.Label.Text = title, unit
 	p.Legend.Top, p.Legend.Left = true, true
 	p.Legend.Padding = vg.Millimeter
+	return p
+}
+
+func panel(title, unit string, points []point, lines []series) (*plot.Plot, error) {
+	p := styled(title, unit)
+	p.X.Label.Text = "load, % of capacity"
+	p.X.Min, p.X.Max = 0, 100
 	p.Add(plotter.NewGrid())
 	for _, s := range lines {
 		var xys plotter.XYs

@@ -1,7 +1,7 @@
-// Command plot draws what the benchmark of the predictor found: latency and batch size over
-// load, ours and the rival's.
+// Command plot draws what a benchmark found, ours and the rival's: latency and batch size of
+// the predictor over load, or throughput and latency of the whole chain.
 //
-//	plot [-output FILE.svg] [-rival NAME] REPORT.json
+//	plot [-kind batching|chain] [-output FILE.svg] [-rival NAME] REPORT.json
 package main
 
 import (
@@ -20,29 +20,49 @@ func main() {
 func run(args []string, stderr io.Writer) int {
 	fs := flag.NewFlagSet("plot", flag.ContinueOnError)
 	fs.SetOutput(stderr)
+	kind := fs.String("kind", batching, "what the report is of: "+batching+" or "+chain)
 	output := fs.String("output", "batching.svg", "the `FILE` to write")
 	rival := fs.String("rival", "Triton", "what the other side is called")
 	if err := fs.Parse(args); err != nil {
 		return 2
 	}
-	if err := plotFile(fs.Args(), *output, *rival); err != nil {
+	if err := plotFile(fs.Args(), *kind, *output, *rival); err != nil {
 		fmt.Fprintln(stderr, "plot:", err)
 		return 1
 	}
 	return 0
 }
 
-func plotFile(args []string, output, rival string) error {
+// The kinds of reports.
+const (
+	batching = "batching"
+	chain    = "chain"
+)
+
+func plotFile(args []string, kind, output, rival string) error {
 	if len(args) != 1 {
-		return errors.New("name one report of bench-predictor")
+		return errors.New("name one report of a benchmark")
 	}
-	points, err := read(args[0])
-	if err != nil {
-		return err
+	var svg []byte
+	var err error
+	switch kind {
+	case batching:
+		svg, err = batchingChart(args[0], rival)
+	case chain:
+		svg, err = chainChart(args[0], rival)
+	default:
+		err = fmt.Errorf("there is no kind %q", kind)
 	}
-	svg, err := chart(points, map[string]string{"ours": "Triptych", "rival": rival})
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(output, svg, 0o644)
+}
+
+func batchingChart(file, rival string) ([]byte, error) {
+	points, err := read(file)
+	if err != nil {
+		return nil, err
+	}
+	return chart(points, map[string]string{"ours": "Triptych", "rival": rival})
 }

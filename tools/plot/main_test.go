@@ -52,6 +52,37 @@ func TestRunWithoutARival(t *testing.T) {
 	}
 }
 
+const chainReport = `{"figures": [
+	{"row": 1, "name": "float32, 16 callers: throughput", "ours": 150, "rival": 100},
+	{"row": 1, "name": "float32, 16 callers: p99", "ours": 150, "rival": 250},
+	{"row": 3, "name": "stand-in, 32 callers: throughput", "ours": 600, "rival": 300},
+	{"row": 3, "name": "stand-in, 32 callers: p99", "ours": 70, "rival": 90},
+	{"row": 4, "name": "float32, one caller: throughput", "ours": 80, "rival": 70}]}`
+
+func TestChain(t *testing.T) {
+	in, out := written(t, chainReport), filepath.Join(t.TempDir(), "out.svg")
+	var stderr bytes.Buffer
+	if status := run([]string{"-kind", "chain", "-output", out, "-rival", "Other", in}, &stderr); status != 0 {
+		t.Fatalf("status %d, %s", status, stderr.String())
+	}
+	svg, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<svg", "Triptych", "Other", "stand-in", "600", "250"} {
+		if !strings.Contains(string(svg), want) {
+			t.Errorf("the picture has no %q", want)
+		}
+	}
+	if strings.Contains(string(svg), "one caller") {
+		t.Error("the picture has the contest of one caller")
+	}
+	alone, err := chainChart(written(t, strings.NewReplacer(`, "rival": 100`, "", `, "rival": 250`, "", `, "rival": 300`, "", `, "rival": 90`, "").Replace(chainReport)), "Other")
+	if err != nil || strings.Contains(string(alone), "Other") {
+		t.Errorf("without a rival: error %v", err)
+	}
+}
+
 func TestRunRefuses(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -63,6 +94,10 @@ func TestRunRefuses(t *testing.T) {
 		{"not there", []string{"nothing.json"}, 1, "nothing.json"},
 		{"not JSON", []string{written(t, "x")}, 1, "invalid character"},
 		{"no points", []string{written(t, "{}")}, 1, "has no points"},
+		{"kind", []string{"-kind", "x", "x"}, 1, `no kind "x"`},
+		{"no contests", []string{"-kind", "chain", written(t, "{}")}, 1, "has no contests"},
+		{"no chain", []string{"-kind", "chain", "nothing.json"}, 1, "nothing.json"},
+		{"no JSON of a chain", []string{"-kind", "chain", written(t, "x")}, 1, "invalid character"},
 		{"flag", []string{"-x"}, 2, "not defined"},
 	}
 	for _, tt := range tests {

@@ -1,9 +1,11 @@
 package process
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -15,16 +17,19 @@ var packages = map[string]string{
 	"postprocess": "triptych/services/postprocess/cmd/postprocess",
 }
 
-// Programs is a folder with the programs of the four services: the one that the
-// environment names as TEST_PROGRAMS, else they are built.
-func Programs(tb testing.TB) string {
+// Programs is a folder with the programs of the services with those names, of all four
+// for none: the one that the environment names as TEST_PROGRAMS, else they are built.
+func Programs(tb testing.TB, names ...string) string {
 	tb.Helper()
 	if dir := os.Getenv("TEST_PROGRAMS"); dir != "" {
 		return dir
 	}
 	dir := tb.TempDir()
-	for name, pkg := range packages {
-		out, err := exec.CommandContext(tb.Context(), "go", "build", "-o", filepath.Join(dir, name), pkg).CombinedOutput()
+	if len(names) == 0 {
+		names = slices.Collect(maps.Keys(packages))
+	}
+	for _, name := range names {
+		out, err := exec.CommandContext(tb.Context(), "go", "build", "-o", filepath.Join(dir, name), packages[name]).CombinedOutput()
 		if err != nil {
 			tb.Fatalf("build %s: %v\n%s", name, err, out)
 		}

@@ -2,10 +2,13 @@ package gate_test
 
 import (
 	"math/rand/v2"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"triptych/gateway/admission/gate"
 	"triptych/shared/call"
@@ -26,7 +29,7 @@ func TestOverload(t *testing.T) {
 		later    float64 // how much later the last answers may come than at 80 %
 	}{
 		"a few at a time": {func() service { return slots(4, about(20*time.Millisecond)) }, 200, 5}, // of which the least that may be in work is four times the best
-		"many at a time":  {func() service { return slots(40, about(80*time.Millisecond)) }, 500, 2.5},
+		"many at a time":  {func() service { return slots(40, about(80*time.Millisecond)) }, 500, 3},
 		"batches": {func() service {
 			return (&batches{most: 16, fixed: 5 * time.Millisecond, each: 150 * time.Microsecond}).work
 		}, 2162, 2.7},
@@ -180,6 +183,39 @@ func TestDeadlinesInOverload(t *testing.T) {
 		}
 		if got := len(answered(all)); got < 0.8*400*10 {
 			t.Errorf("%d answers", got)
+		}
+	})
+}
+
+// TestLateInside: callers who give up before the model has worked off what it was let
+// to are nobody's measure of latency, and still the limit goes down, until some are
+// answered in time.
+func TestLateInside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _ := gates(t)
+		l := &load{gates: g, service: slots(2, about(20*time.Millisecond)), rate: 300, timeout: 250 * time.Millisecond}
+		l.run(t, 10*time.Second)
+		if n := len(answered(l.run(t, 10*time.Second))); n < 600 {
+			t.Errorf("%d were answered in 10 s, by a model that can do 1000", n)
+		}
+	})
+}
+
+// TestImpatientCallers: deadlines that no answer could meet say nothing of the model,
+// and take nothing from the others.
+func TestImpatientCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, registry := gates(t)
+		l := &load{gates: g, service: slots(64, about(100*time.Millisecond)), rate: 100}
+		l.run(t, 5*time.Second)
+		l.service, l.timeout = func() { time.Sleep(5 * time.Millisecond) }, time.Millisecond
+		l.run(t, 10*time.Second)
+		if err := testutil.GatherAndCompare(registry, strings.NewReader(`
+			# HELP triptych_admission_limit Requests of a model that may be in work, without the swing of measuring.
+			# TYPE triptych_admission_limit gauge
+			triptych_admission_limit{model="m"} 32
+		`), "triptych_admission_limit"); err != nil {
+			t.Error(err)
 		}
 	})
 }

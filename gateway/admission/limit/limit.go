@@ -51,6 +51,9 @@ const (
 	longest, forget = 6.0, 0.005
 	// cut is what a model's own refusal does to the centre, as AIMD has it.
 	cut = 0.9
+	// mostLate is the share of requests lately that may be late before that counts
+	// like a refusal, and lateWeight the weight of the newest one.
+	mostLate, lateWeight = 0.1, 1. / 32
 	// A phase has so many samples at the least, and so many for each request that is
 	// in flight: the batches of a model come back together.
 	leastSamples, samplesEach = 60, 3
@@ -69,6 +72,7 @@ type Limit struct {
 	phase    phase
 	history  []point // of the last phases, oldest first
 	held     float64 // seconds, a moving average
+	late     float64 // share of the last requests, a moving average
 	dropped  time.Time
 	baseline time.Duration
 	least    float64 // the logarithm of the least mean latency of a phase; 0 before one
@@ -138,6 +142,7 @@ func (l *Limit) Done(now time.Time, held time.Duration, flying int) {
 	if l.cfg.Fixed > 0 {
 		return
 	}
+	l.late -= lateWeight * l.late
 	seconds := max(held.Seconds(), 1e-6)
 	if l.held == 0 {
 		l.held = seconds
@@ -265,4 +270,13 @@ func (l *Limit) Refused(now time.Time) {
 	l.centre = l.bounded(l.bounded(l.centre) * cut)
 	l.starting = false
 	l.history = l.history[:0]
+}
+
+// Late learns that a request's deadline passed in the model, though it had as long as
+// others take. Work that is given up tells nothing of latency, so that without this the
+// limit would stay where nobody is answered in time.
+func (l *Limit) Late(now time.Time) {
+	if l.late += lateWeight * (1 - l.late); l.late > mostLate {
+		l.Refused(now)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -70,15 +71,25 @@ func (r Report) JSON(w io.Writer) error {
 // Table writes the figures for people.
 func (r Report) Table(w io.Writer) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(tab, "row\twhat\tours\trival\tof\tratio\tbar\t") // Flush tells of errors
+	_, _ = fmt.Fprintln(tab, strings.Join(Columns(), "\t")+"\t") // Flush tells of errors
 	for _, f := range r.Figures {
-		_, _ = fmt.Fprintf(tab, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Row, f.Name, number(f.Ours)+" "+f.Unit, f.rivalText(), f.Against, f.ratioText(), f.barText(), f.Outcome())
+		_, _ = fmt.Fprintf(tab, "%s\t%s\n", strings.Join(f.Cells(), "\t"), f.Outcome())
 	}
 	if err := tab.Flush(); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, strings.Join(append([]string{""}, r.Notes...), "\n")+"\n")
 	return err
+}
+
+// Columns are the heads of what Cells gives.
+func Columns() []string { return []string{"row", "what", "ours", "rival", "of", "ratio", "bar"} }
+
+// Cells are a figure as a line of the table, without its outcome.
+func (f Figure) Cells() []string {
+	return []string{
+		strconv.Itoa(f.Row), f.Name, strings.TrimSpace(number(f.Ours) + " " + f.Unit), f.rivalText(), f.Against, f.ratioText(), f.barText(),
+	}
 }
 
 func (f Figure) rivalText() string {

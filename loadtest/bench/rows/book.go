@@ -5,16 +5,18 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"triptych/loadtest/bench/figure"
 )
 
-// Book keeps what one run finds. It is not for concurrent use.
+// Book keeps what one run finds. But for Say it is not for concurrent use.
 type Book struct {
 	Report figure.Report
 	// Log is where what servers say goes.
 	Log    io.Writer
+	mu     sync.Mutex // for stderr
 	stderr io.Writer
 }
 
@@ -23,6 +25,8 @@ func NewBook(log, progress io.Writer) *Book { return &Book{Log: log, stderr: pro
 
 // Say tells of the progress.
 func (b *Book) Say(format string, args ...any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	_, _ = fmt.Fprintf(b.stderr, "%s  "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...)
 }
 

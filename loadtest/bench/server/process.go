@@ -16,23 +16,26 @@ const (
 	poll      = 20 * time.Millisecond
 )
 
-// Process is a command of the shell that runs, with all that it started.
+// Process is a command of the shell that runs, with all that it started. It ends
+// when the process that started it does, however that ends.
 type Process struct {
 	cmd   *exec.Cmd
 	ended chan struct{}
+	said  said
 }
 
 // Run starts a command of the shell, which must stay in the foreground. What it
-// says goes to log.
+// says goes to log; where that is a file, an error shows the end of it.
 func Run(command string, log io.Writer) (*Process, error) {
 	// Not bound to a context: an end must be orderly, by Stop.
 	cmd := exec.Command("bash", "-c", command) //nolint:noctx // see above
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	endWithParent(cmd.SysProcAttr)
+	p := &Process{cmd: cmd, ended: make(chan struct{}), said: listen(log)}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %q: %w", command, err)
 	}
-	p := &Process{cmd: cmd, ended: make(chan struct{})}
 	go func() {
 		_ = cmd.Wait() // how it ended is not what is measured
 		close(p.ended)
@@ -49,22 +52,48 @@ func (p *Process) Await(ctx context.Context, what string, yes func(context.Conte
 	for !yes(ctx) {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("wait for the server to %s: %w", what, ctx.Err())
+			return fmt.Errorf("wait for the server to %s: %w%s", what, ctx.Err(), p.said.last())
 		case <-p.ended:
-			return errors.New("the server has ended: its log says why")
+			return errors.New("the server has ended: its log says why" + p.said.last())
 		case <-ticker.C:
 		}
 	}
 	return nil
 }
 
+// Ended tells whether the process is gone.
+func (p *Process) Ended() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
 // Stop ends the process and all that it started. It may be called again.
 func (p *Process) Stop() error {
-	p.signal(syscall.SIGTERM)
+	_ = p.Signal(syscall.SIGTERM) // may be gone already
 	if !p.gone() {
-		p.signal(syscall.SIGKILL)
+		_ = p.Kill() // as above
 	}
 	<-p.ended
+	return nil
+}
+
+// Kill ends it at once, as a lack of memory would, and waits until it is gone. The
+// ports are free then.
+func (p *Process) Kill() error {
+	err := p.Signal(syscall.SIGKILL)
+	<-p.ended
+	return err
+}
+
+// Signal reaches the group of the process: a shell may stand before the server.
+func (p *Process) Signal(signal syscall.Signal) error {
+	if err := syscall.Kill(-p.cmd.Process.Pid, signal); err != nil {
+		return fmt.Errorf("send %s: %w", signal, err)
+	}
 	return nil
 }
 
@@ -76,9 +105,4 @@ func (p *Process) gone() bool {
 		}
 	}
 	return false
-}
-
-// signal reaches the group of the process: a shell may stand before the server.
-func (p *Process) signal(signal syscall.Signal) {
-	_ = syscall.Kill(-p.cmd.Process.Pid, signal) // may be gone already
 }

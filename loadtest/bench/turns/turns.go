@@ -6,7 +6,7 @@ package turns
 
 // Task is the work. Each side makes of it what it can.
 type Task struct {
-	// Kind says what is done with the files: Image or Resize.
+	// Kind says what is done with the files: Image, Resize or Chain.
 	Kind string `json:"kind"`
 	// Files are taken one after the other.
 	Files []string `json:"files"`
@@ -23,13 +23,17 @@ type Task struct {
 	Callers int `json:"callers,omitempty"`
 	// Library chooses among those that a side has.
 	Library string `json:"library,omitempty"`
+	// Model is the one that answers, of the kind Chain.
+	Model string `json:"model,omitempty"`
 }
 
 // The kinds of work. Image is from a file's bytes to the bytes of the tensor;
-// Resize is from pixels in memory to pixels in memory.
+// Resize is from pixels in memory to pixels in memory; Chain is from a file's bytes
+// to labels.
 const (
 	Image  = "image"
 	Resize = "resize"
+	Chain  = "chain"
 )
 
 // Prepared is what a side says when it is ready for its turns.

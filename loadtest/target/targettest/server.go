@@ -11,10 +11,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 
 	"triptych/proto/inference"
 	"triptych/shared/failure"
@@ -38,6 +41,35 @@ type Server struct {
 	// URL is that of HTTP, Address that of gRPC.
 	URL, Address string
 	classify     Classify
+	mu           sync.Mutex
+	last         Call
+	jobs         [][][]byte // the images of each job
+}
+
+// Call is what a request says beside its image.
+type Call struct {
+	Version, Priority, Timeout, Tenant, Note string
+}
+
+// NoteHeader is the header, or metadata, that Call has as Note.
+const NoteHeader = "x-note"
+
+// Last is what the last request said.
+func (s *Server) Last() Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
+}
+
+func (s *Server) hears(c Call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = c
+}
+
+// spoken is what a request's headers say.
+func spoken(h http.Header) Call {
+	return Call{Priority: h.Get("triptych-priority"), Tenant: h.Get("triptych-tenant"), Note: h.Get(NoteHeader)}
 }
 
 // Start runs a Server until the test ends.
@@ -47,6 +79,9 @@ func Start(tb testing.TB, classify Classify) *Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/classify", s.v1)
 	mux.HandleFunc("POST /v2/models/"+Model+"/infer", s.v2)
+	mux.HandleFunc("POST /v2/models/"+Model+"/versions/{version}/infer", s.v2)
+	mux.HandleFunc("POST /v1/jobs", s.submit)
+	mux.HandleFunc("GET /v1/jobs/{id}/results", s.results)
 	web := httptest.NewServer(mux)
 	listener, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -71,6 +106,7 @@ func Start(tb testing.TB, classify Classify) *Server {
 }
 
 func (s *Server) v1(w http.ResponseWriter, r *http.Request) {
+	s.hears(spoken(r.Header))
 	image, err := io.ReadAll(r.Body)
 	if err == nil && r.URL.Query().Get("model") != Model {
 		err = failure.New(failure.NotFound, "unknown model")
@@ -100,7 +136,8 @@ func (s *Server) v2(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	n, nerr := strconv.Atoi(r.Header.Get(lengthHeader))
 	var req struct {
-		Inputs []struct {
+		Parameters map[string]json.Number
+		Inputs     []struct {
 			Name, Datatype string
 			Shape          []int64
 			Parameters     map[string]int
@@ -113,6 +150,9 @@ func (s *Server) v2(w http.ResponseWriter, r *http.Request) {
 		fail(w, failure.Wrap(err, failure.Invalid, "not a binary request"))
 		return
 	}
+	said := spoken(r.Header)
+	said.Version, said.Priority, said.Timeout = r.PathValue("version"), req.Parameters["priority"].String(), req.Parameters["timeout"].String()
+	s.hears(said)
 	in := req.Inputs[0]
 	labels, err := s.infer(oip.Tensor{Name: in.Name, Datatype: in.Datatype, Shape: in.Shape, Data: body[n:]})
 	if err != nil {
@@ -132,7 +172,8 @@ func (s *Server) v2(w http.ResponseWriter, r *http.Request) {
 
 // ModelInfer implements the service. An input called Tensor is answered with its
 // first byte, and with the request's priority in front of it.
-func (s *Server) ModelInfer(_ context.Context, req *inference.ModelInferRequest) (*inference.ModelInferResponse, error) {
+func (s *Server) ModelInfer(ctx context.Context, req *inference.ModelInferRequest) (*inference.ModelInferResponse, error) {
+	s.hears(heard(ctx, req))
 	if tensor, ok := oip.Input(req, Tensor); ok {
 		return s.tensor(req, tensor)
 	}
@@ -147,6 +188,20 @@ func (s *Server) ModelInfer(_ context.Context, req *inference.ModelInferRequest)
 	resp := &inference.ModelInferResponse{}
 	oip.AddOutput(resp, oip.Tensor{Name: "LABEL", Datatype: oip.Bytes, Shape: []int64{1, int64(len(labels))}, Data: oip.JoinStrings(labels...)})
 	return resp, nil
+}
+
+// heard is what a request of gRPC says.
+func heard(ctx context.Context, req *inference.ModelInferRequest) Call {
+	md, _ := metadata.FromIncomingContext(ctx)
+	first := func(name string) string { return strings.Join(md.Get(name), ",") }
+	c := Call{Version: req.GetModelVersion(), Tenant: first("triptych-tenant"), Note: first(NoteHeader)}
+	if p, err := oip.IntParameter(req.GetParameters(), "priority", 0); err == nil && p > 0 {
+		c.Priority = strconv.FormatInt(p, 10)
+	}
+	if until, ok := ctx.Deadline(); ok && time.Until(until) < 10*time.Second {
+		c.Timeout = "soon"
+	}
+	return c
 }
 
 func (s *Server) tensor(req *inference.ModelInferRequest, t oip.Tensor) (*inference.ModelInferResponse, error) {

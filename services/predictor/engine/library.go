@@ -22,8 +22,9 @@ var loaded struct {
 // Library is a hold on the process's ONNX Runtime. The first hold loads it, the
 // last Close unloads it. Safe for concurrent use.
 type Library struct {
-	api   api
-	close sync.Once
+	api     api
+	traffic *traffic
+	close   sync.Once
 }
 
 // Open loads the library at path, or takes another hold on it.
@@ -51,7 +52,7 @@ func Open(path string) (*Library, error) {
 	}
 	loaded.path = path
 	loaded.users++
-	return &Library{api: loaded.api}, nil
+	return &Library{api: loaded.api, traffic: &traffic{}}, nil
 }
 
 // unusable turns what the binding says into what to do.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"triptych/proto/inference"
@@ -31,6 +32,10 @@ type Settings struct {
 	// IntraOpThreads is the number of threads of one operator when the model
 	// does not say; 0 shares the cores.
 	IntraOpThreads int
+	// WideBytes is the size of the largest model that gets a second session on the
+	// CPU, on all cores, for runs that are alone. A model's wide_session goes before
+	// it.
+	WideBytes int64
 	// Logger gets what was chosen.
 	Logger *slog.Logger
 
@@ -44,8 +49,11 @@ type loader struct {
 	file     string
 	contract *contract
 	tuning   tuning
-	quiet    time.Duration
-	logger   *slog.Logger
+	// bytes is the size of the model with its weights, wideBytes that of the largest
+	// with a wide session.
+	bytes, wideBytes int64
+	quiet            time.Duration
+	logger           *slog.Logger
 }
 
 // Load makes a session of the model file in directory, checks it against its
@@ -64,7 +72,7 @@ func (l *Library) load(ctx context.Context, cfg *inference.ModelConfig, director
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{model: cfg.GetName(), contract: load.contract, asked: where.asked, logger: load.logger}
+	s := &Session{model: cfg.GetName(), contract: load.contract, asked: where.asked, logger: load.logger, traffic: l.traffic}
 	if err := s.open(ctx, load, where); err != nil {
 		_ = s.Close()
 		return nil, err
@@ -78,7 +86,7 @@ func (l *Library) load(ctx context.Context, cfg *inference.ModelConfig, director
 
 // prepare does what needs no device.
 func (l *Library) prepare(cfg *inference.ModelConfig, directory string, settings Settings) (*loader, error) {
-	load := &loader{library: l, cfg: cfg, quiet: ebbAfter, logger: settings.Logger.With("model", cfg.GetName())}
+	load := &loader{library: l, cfg: cfg, wideBytes: settings.WideBytes, quiet: ebbAfter, logger: settings.Logger.With("model", cfg.GetName())}
 	if settings.quiet > 0 {
 		load.quiet = settings.quiet
 	}
@@ -86,6 +94,7 @@ func (l *Library) prepare(cfg *inference.ModelConfig, directory string, settings
 	if load.file, err = modelFile(cfg, directory); err != nil {
 		return nil, err
 	}
+	load.bytes = weigh(load.file)
 	g, err := readGraph(cfg, load.file)
 	if err != nil {
 		return nil, err
@@ -135,19 +144,36 @@ func (s *Session) open(ctx context.Context, load *loader, where plan) error {
 	return nil
 }
 
-// add opens a replica and proves that it runs.
+// add opens a replica and proves that it runs. A wide session is opened beside it,
+// so that loading takes hardly longer.
 func (s *Session) add(ctx context.Context, load *loader, p placement) error {
 	if p.denied != nil {
 		return p.denied
 	}
-	r, err := openReplica(load, p)
+	var second *replica
+	var beside sync.WaitGroup
+	beside.Go(func() { second = s.openWide(ctx, load, p) })
+	r, err := s.openProven(ctx, load, p)
+	beside.Wait()
 	if err != nil {
+		if second != nil {
+			_ = second.close()
+		}
 		return err
+	}
+	r.wide = second
+	s.replicas = append(s.replicas, r)
+	return nil
+}
+
+func (s *Session) openProven(ctx context.Context, load *loader, p placement) (*replica, error) {
+	r, err := openReplica(load, p, load.tuning.at(Cores(), p))
+	if err != nil {
+		return nil, err
 	}
 	if err := s.probe(ctx, r, int64(load.cfg.GetMaxBatchSize())); err != nil {
 		_ = r.close()
-		return err
+		return nil, err
 	}
-	s.replicas = append(s.replicas, r)
-	return nil
+	return r, nil
 }

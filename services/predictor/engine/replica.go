@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -13,7 +14,8 @@ import (
 )
 
 // replica is a model on one device: the runtime's session, which all instances
-// there share with its weights. Safe for concurrent use.
+// there share with its weights. On the CPU there may be another session for runs
+// that are alone. Safe for concurrent use.
 type replica struct {
 	device  Device
 	tuning  tuning
@@ -21,15 +23,17 @@ type replica struct {
 	logger  *slog.Logger
 	session *ort.DynamicAdvancedSession
 	tide    tide
-	running int // runs that are going on; guarded by the Session's lock
+	wide    *replica // the other session, if there is one
+	gain    gain     // of the wide session
+	running int      // runs that are going on; guarded by the Session's lock
 
 	mu    sync.Mutex
 	slots []*slot // of runs that are over
 }
 
 // openReplica makes the runtime's session.
-func openReplica(l *loader, p placement) (*replica, error) {
-	r := &replica{device: p.device, tuning: l.tuning.at(Cores(), p), api: l.library.api, logger: l.logger}
+func openReplica(l *loader, p placement, t tuning) (*replica, error) {
+	r := &replica{device: p.device, tuning: t, api: l.library.api, logger: l.logger}
 	options, err := r.tuning.options(p.device).open()
 	if err != nil {
 		return nil, failure.Prefix("model "+strconv.Quote(l.cfg.GetName()), err)
@@ -44,8 +48,12 @@ func openReplica(l *loader, p placement) (*replica, error) {
 	return r, nil
 }
 
-// close frees the session. No run may be going on.
+// close frees the session, and the wide one. No run may be going on.
 func (r *replica) close() error {
+	var err error
+	if r.wide != nil {
+		err = r.wide.close()
+	}
 	r.tide.stop()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,7 +61,7 @@ func (r *replica) close() error {
 		s.close()
 	}
 	r.slots = nil
-	return r.session.Destroy()
+	return errors.Join(err, r.session.Destroy())
 }
 
 // ebb gives back the memory that a peak has left behind. The runtime shrinks its

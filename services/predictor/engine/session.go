@@ -22,6 +22,7 @@ type Session struct {
 	remark   string
 	logger   *slog.Logger
 	replicas []*replica
+	traffic  *traffic
 	close    sync.Once
 
 	mu   sync.Mutex
@@ -31,7 +32,7 @@ type Session struct {
 func (s *Session) log(ignored []string) {
 	for _, r := range s.replicas {
 		s.logger.Info("model session opened", "device", r.device.String(), "device_asked", s.asked, "execution_provider", r.device.Provider(),
-			"instances", r.tuning.instances, "intra_op_threads", r.tuning.intra, "cores", Cores())
+			"instances", r.tuning.instances, "intra_op_threads", r.tuning.intra, "cores", Cores(), "wide", r.wide != nil)
 	}
 	if s.remark != "" {
 		s.logger.Warn("model runs on another device than was asked for", "remark", s.remark)
@@ -50,8 +51,7 @@ func (s *Session) Remark() string { return s.remark }
 // Device is where the session runs; with several devices, the first.
 func (s *Session) Device() Device { return s.replicas[0].device }
 
-// Devices are all devices that the session runs on. As many runs, one after the
-// other, reach each of them when nothing else runs.
+// Devices are all devices that the session runs on.
 func (s *Session) Devices() []Device {
 	devices := make([]Device, 0, len(s.replicas))
 	for _, r := range s.replicas {
@@ -89,6 +89,17 @@ func (s *Session) Instances() int {
 // Threads is the number of threads that work on one operator.
 func (s *Session) Threads() int { return s.replicas[0].tuning.intra }
 
+// WideThreads is the number of threads of one operator of a run that is alone,
+// where the model has a wide session for such runs; else 0.
+func (s *Session) WideThreads() int {
+	for _, r := range s.replicas {
+		if r.wide != nil {
+			return r.wide.tuning.intra
+		}
+	}
+	return 0
+}
+
 // Close frees the session. No run may be going on. It may be called more than
 // once.
 func (s *Session) Close() error {
@@ -108,11 +119,15 @@ func (s *Session) Close() error {
 func (s *Session) Run(ctx context.Context, inputs []oip.Tensor) ([]oip.Tensor, error) {
 	r := s.take()
 	defer s.release(r)
+	return s.runOn(ctx, r, inputs)
+}
+
+// tell notes in the span of a run where it is.
+func (s *Session) tell(ctx context.Context, r *replica) {
 	if span := trace.SpanFromContext(ctx); span.IsRecording() {
 		span.SetAttributes(attribute.String("triptych.device", r.device.String()), attribute.String("triptych.execution_provider", r.device.Provider()),
-			attribute.String("triptych.device.requested", s.asked))
+			attribute.String("triptych.device.requested", s.asked), attribute.Int("triptych.intra_op_threads", r.tuning.intra))
 	}
-	return s.run(ctx, r, inputs, true)
 }
 
 // take is the replica with the fewest runs for its instances. Among equals they

@@ -19,6 +19,8 @@ type tuning struct {
 	inter     int // operators at once, in parallel mode
 	parallel  bool
 	spin      bool
+	spinSaid  bool   // by the model
+	wide      string // whether there is a session for runs that are alone: of wideSessions
 	arena     bool
 	pattern   bool
 	level     ort.GraphOptimizationLevel
@@ -52,6 +54,8 @@ func tune(cfg *inference.ModelConfig, settings Settings) (tuning, error) {
 		arena:    params.Bool("enable_mem_arena", true),
 		pattern:  params.Bool("enable_mem_pattern", !varies(cfg)),
 		spin:     params.Bool("intra_op_allow_spinning", false),
+		spinSaid: params.Text("intra_op_allow_spinning", "") != "",
+		wide:     params.Word("wide_session", wideSessions...),
 		fallback: params.Word("device_fallback", fallbacks(settings.Fallback)...),
 		level:    optimization(cfg),
 		entries:  map[string]string{},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"triptych/proto/inference"
 	"triptych/shared/drift"
@@ -17,8 +16,8 @@ import (
 // batch of each size that it will see. It tells how long the sizes took.
 //
 // Triton warms up each instance. Here all instances of a device are concurrent
-// runs of one session, so that each sample runs on each device as often as its
-// count says, once by default.
+// runs of one session, so that each sample runs on each device, in each of its
+// gears, as often as its count says, once by default.
 func (s *Session) WarmUp(ctx context.Context, cfg *inference.ModelConfig, directory string) ([]Measured, error) {
 	for _, sample := range cfg.GetModelWarmup() {
 		if s.switchedOff(sample) {
@@ -29,7 +28,7 @@ func (s *Session) WarmUp(ctx context.Context, cfg *inference.ModelConfig, direct
 			return nil, err
 		}
 		what := `model_warmup "` + sample.GetName() + `"`
-		for range int(max(sample.GetCount(), 1)) * len(s.Devices()) {
+		for range max(sample.GetCount(), 1) {
 			if err := s.warm(ctx, what, inputs, fromFiles(sample)); err != nil {
 				return nil, err
 			}
@@ -41,7 +40,7 @@ func (s *Session) WarmUp(ctx context.Context, cfg *inference.ModelConfig, direct
 		if err != nil {
 			return nil, err
 		}
-		for _, sample := range slices.Repeat(samples, len(s.Devices())) {
+		for _, sample := range samples {
 			if err := s.warm(ctx, `gate_samples "`+sample.Name+`"`, sample.Inputs, true); err != nil {
 				return nil, err
 			}
@@ -65,13 +64,22 @@ func fromFiles(sample *inference.ModelWarmup) bool {
 	return true
 }
 
-// warm runs one sample. That NaN comes of real data is a fault of the model, as
+// warm runs one sample everywhere. That NaN comes of real data is a fault of the model, as
 // weights that were half copied make it; of zeros and noise it may come rightly.
 func (s *Session) warm(ctx context.Context, what string, inputs []oip.Tensor, realData bool) error {
-	outputs, err := s.Run(ctx, inputs)
-	if err != nil {
-		return failure.Prefix(what, err)
+	for _, at := range s.everywhere() {
+		outputs, err := s.runThere(ctx, at, inputs)
+		if err != nil {
+			return failure.Prefix(what, err)
+		}
+		if err := s.checkNaN(what, outputs, realData); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func (s *Session) checkNaN(what string, outputs []oip.Tensor, realData bool) error {
 	for _, out := range outputs {
 		n := drift.NaNs(out)
 		switch {

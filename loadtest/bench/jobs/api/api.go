@@ -1,4 +1,4 @@
-// Package api speaks the gateway's HTTP API for jobs, as much of it as a benchmark
+// Package api speaks the gateway's HTTP API for jobs, as much of it as a load test
 // needs. It keeps no bodies, so that its memory does not grow with a job.
 package api
 
@@ -9,18 +9,25 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 )
 
 // Client talks to one gateway. Safe for concurrent use.
 type Client struct {
+	// Header goes with each request. It must not change while requests are made.
+	Header    http.Header
 	base      string
 	transport *http.Transport
 }
 
-// New makes a client of the gateway at HOST:PORT.
+// New makes a client of the gateway at HOST:PORT, or at http://HOST:PORT.
 func New(address string) *Client {
-	return &Client{base: "http://" + address, transport: &http.Transport{WriteBufferSize: 64 << 10, ReadBufferSize: 64 << 10}}
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	return &Client{base: strings.TrimSuffix(address, "/"), transport: &http.Transport{WriteBufferSize: 64 << 10, ReadBufferSize: 64 << 10}}
 }
 
 // Close ends the idle connections.
@@ -41,7 +48,12 @@ type Status struct {
 
 // Submit sends a job, and returns when it is accepted.
 func (c *Client) Submit(ctx context.Context, model string, form *Form) (Status, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/v1/jobs"+query("model", model), form)
+	return c.SubmitWith(ctx, url.Values{"model": {model}}, form)
+}
+
+// SubmitWith sends a job with all its settings, and returns when it is accepted.
+func (c *Client) SubmitWith(ctx context.Context, settings url.Values, form *Form) (Status, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/v1/jobs?"+settings.Encode(), form)
 	if err != nil {
 		return Status{}, fmt.Errorf("send a job: %w", err)
 	}
@@ -117,11 +129,29 @@ func (c *Client) document(req *http.Request, status int, into any) (err error) {
 	return err
 }
 
-// maxFault bounds what is shown of a refusal.
+// maxFault bounds what is kept of a refusal.
 const maxFault = 1000
+
+// Refusal is an answer with another status than a good one has.
+type Refusal struct {
+	// Act is the request's method and path.
+	Act string
+	// Status is that of HTTP.
+	Status int
+	// Body is the first part of the answer.
+	Body []byte
+}
+
+// Error is all of it.
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("%s is answered %d %s: %s", r.Act, r.Status, http.StatusText(r.Status), r.Body)
+}
 
 // do sends a request. The caller closes the body.
 func (c *Client) do(req *http.Request, status int) (*http.Response, error) {
+	for name, values := range c.Header {
+		req.Header[name] = values
+	}
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", req.Method, req.URL.Path, err)
@@ -130,5 +160,5 @@ func (c *Client) do(req *http.Request, status int) (*http.Response, error) {
 		return resp, nil
 	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxFault))
-	return nil, errors.Join(fmt.Errorf("%s %s is answered %s: %s", req.Method, req.URL.Path, resp.Status, text), err, resp.Body.Close())
+	return nil, errors.Join(&Refusal{req.Method + " " + req.URL.Path, resp.StatusCode, text}, err, resp.Body.Close())
 }

@@ -1,0 +1,153 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"triptych/loadtest/bench/figure"
+	"triptych/loadtest/bench/server"
+)
+
+// contest is one of the rows in which a rival does the same.
+type contest struct {
+	row  int
+	name string
+	// ours is our model, and rival what the mark in its command becomes.
+	ours, rival string
+	callers     int
+	// goals are the bars, by what is compared.
+	goals []goal
+}
+
+// goal is one number of a contest, with a bar or without.
+type goal struct {
+	name, unit string
+	number     func(figure.Sample) float64
+	bar        *figure.Bar
+}
+
+func contests() []contest {
+	return []contest{
+		{1, "float32, 16 callers", float32Model, "1", 16, []goal{
+			{"throughput", "/s", throughput, figure.AtLeast(1.5)}, {"p50", "ms", p50, nil}, {"p99", "ms", p99, figure.AtMost(0.7)},
+		}},
+		{2, "INT8, 16 callers", int8Model, "2", 16, []goal{
+			{"throughput", "/s", throughput, figure.AtLeast(1.5)}, {"p50", "ms", p50, nil}, {"p99", "ms", p99, nil},
+		}},
+		{3, "stand-in, 32 callers", standinModel, "accelerator", 32, []goal{
+			{"throughput", "/s", throughput, figure.AtLeast(1.6)}, {"p50", "ms", p50, nil}, {"p99", "ms", p99, nil},
+		}},
+		{4, "float32, one caller", float32Model, "1", 1, []goal{
+			{"throughput", "/s", throughput, nil}, {"p50", "ms", p50, figure.AtMost(0.75)}, {"p99", "ms", p99, nil},
+		}},
+	}
+}
+
+// The numbers of a sample.
+func throughput(s figure.Sample) float64 { return s.Throughput }
+func p50(s figure.Sample) float64        { return s.P50 }
+func p99(s figure.Sample) float64        { return s.P99 }
+func value(s figure.Sample) float64      { return s.Value }
+
+// compare takes rounds of a contest: a window of ours, then one of the rival's. Both
+// run all the time, and the one that is not asked has nothing to do.
+func (b *runner) compare(ctx context.Context, c contest) error {
+	s, err := b.ours(ctx)
+	if err != nil {
+		return err
+	}
+	us, err := b.openOurs(ctx, s, c.ours, c.callers)
+	if err != nil {
+		return err
+	}
+	err = b.withRival(ctx, c, func(sides ...*side) error {
+		for round := range b.Rounds {
+			for _, side := range append([]*side{us}, sides...) {
+				if err := b.window(ctx, c, side, round); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(err, us.Close()); err != nil {
+		return err
+	}
+	for _, g := range c.goals {
+		b.Add(b.judge(c, g))
+	}
+	return nil
+}
+
+// withRival runs the rival while f runs, where there is one.
+func (b *runner) withRival(ctx context.Context, c contest, f func(...*side) error) error {
+	if b.rival == "" {
+		return f()
+	}
+	s, err := server.Start(ctx, strings.ReplaceAll(b.rival, modelMark, c.rival), b.address, b.Log)
+	if err != nil {
+		return err
+	}
+	err = s.Ready(ctx, b.settings.model)
+	if err == nil {
+		var them *side
+		if them, err = b.open(ctx, rival, s, b.settings.model, c.callers); err == nil {
+			err = errors.Join(f(them), them.Close())
+		}
+	}
+	return errors.Join(err, s.Stop())
+}
+
+// window is one measurement of a side.
+func (b *runner) window(ctx context.Context, c contest, s *side, round int) error {
+	w, err := whole(s.closed(ctx, c.callers, b.Window))
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	w.sample.Row, w.sample.Round, w.sample.Name = c.row, round+1, c.name
+	b.Keep(w.sample)
+	b.show(w.sample)
+	b.draw(round, w, fmt.Sprintf("Row %d, %s: %s", c.row, c.name, s.name))
+	return nil
+}
+
+// draw keeps a window of the first round for the page: more of them would show the
+// same.
+func (b *runner) draw(round int, w window, name string) {
+	if round == 0 {
+		w.run.Name = name
+		b.runs = append(b.runs, w.run)
+	}
+}
+
+// show tells of a sample.
+func (b *runner) show(s figure.Sample) {
+	cpu := ""
+	if s.Value > 0 {
+		cpu = fmt.Sprintf("  CPU %.2f ms an answer", s.Value)
+	}
+	b.Say("row %d round %d  %-22s %-6s %8.1f/s  p50 %.2f ms  p99 %.2f ms%s  errors %d", s.Row, s.Round, s.Name, s.Side, s.Throughput, s.P50, s.P99, cpu, s.Errors)
+}
+
+// judge makes a figure of the rounds.
+func (b *runner) judge(c contest, g goal) figure.Figure {
+	f := figure.Figure{Row: c.row, Name: c.name + ": " + g.name, Unit: g.unit, Bar: g.bar}
+	us, them := b.Of(c.row, ours, c.name, g.number), b.Of(c.row, rival, c.name, g.number)
+	f.Ours = figure.Median(us...)
+	if len(them) == len(us) && len(us) > 0 {
+		their := figure.Median(them...)
+		f.Rival, f.Against, f.Paired = &their, "the rival", pairedRatio(us, them)
+	}
+	return f
+}
+
+// pairedRatio is the median of the ratios of neighbours.
+func pairedRatio(a, b []float64) float64 {
+	ratios := make([]float64, len(a))
+	for i := range a {
+		ratios[i] = a[i] / b[i]
+	}
+	return figure.Median(ratios...)
+}

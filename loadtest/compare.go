@@ -1,0 +1,174 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"triptych/loadtest/compare"
+	"triptych/loadtest/report"
+	"triptych/loadtest/stage"
+	"triptych/loadtest/target"
+	"triptych/loadtest/workload"
+	"triptych/shared/config"
+)
+
+const compareHelp = `Compare puts the same load on two servers in turn, in rounds in which chance says who
+begins, and prints how many times B's throughput and latencies are A's, each with a
+95 % confidence interval (Student's t on the logarithms of the rounds' ratios).
+"no difference seen" means that 1 lies within the interval: more rounds, or longer
+ones, may show a difference that is small.
+
+Each side is a URL. A side with a start command is started for each of its turns,
+in the foreground, and ended by SIGTERM: two servers on one machine do not disturb
+each other then. Both sides may have the same URL.`
+
+const compareExamples = `  loadtest compare http://127.0.0.1:8000 http://127.0.0.1:9000 testdata/images --rounds 10
+  loadtest compare 127.0.0.1:8001 127.0.0.1:9001 testdata/images --protocol grpc --model-b classify_float32 --expected testdata/expected.json --expected-version-b 1
+  loadtest compare 127.0.0.1:8001 127.0.0.1:8001 testdata/images --protocol grpc --start-a 'bin/old up' --start-b 'bin/triptych up'`
+
+// compareFlags are those of a comparison.
+type compareFlags struct {
+	requestFlags
+	loopFlags
+	outputFlags
+	rounds int
+	sides  [2]sideFlags
+}
+
+// sideFlags are what a side has of its own; empty for the same as the other.
+type sideFlags struct {
+	url, start, protocol, model, version, expectedVersion string
+}
+
+func defaultCompare() compareFlags {
+	return compareFlags{
+		requestFlags: defaultRequests(),
+		loopFlags: loopFlags{
+			concurrency: 8, maxOutstanding: 1000, duration: 10 * time.Second, timeout: 30 * time.Second,
+			warmup: warmupFlag{fixed: 2 * time.Second, most: stage.AutoMost},
+		},
+		rounds: 5,
+	}
+}
+
+func (f *compareFlags) register(fs *pflag.FlagSet) {
+	fs.StringVar(&f.protocol, "protocol", f.protocol, "How images are sent: "+strings.Join(target.Protocols(), ", ")+".")
+	for i, name := range []string{"a", "b"} {
+		s, side := &f.sides[i], strings.ToUpper(name)
+		fs.StringVar(&s.start, "start-"+name, "", "Command of the shell that serves "+side+" in the foreground, started for each turn.")
+		fs.StringVar(&s.protocol, "protocol-"+name, "", "Protocol of "+side+", where it is another.")
+		fs.StringVar(&s.model, "model-"+name, "", "Model of "+side+", where it is another.")
+		fs.StringVar(&s.version, "model-version-"+name, "", "Version of the model of "+side+", where it is another.")
+		fs.StringVar(&s.expectedVersion, "expected-version-"+name, "", "Version whose answers are expected of "+side+", where it is another.")
+	}
+	f.requestFlags.register(fs)
+	fs.IntVar(&f.rounds, "rounds", f.rounds, "Turns of each side.")
+	f.loopFlags.register(fs, "Time of each turn, without its warm-up.")
+	f.outputFlags.register(fs)
+}
+
+func (f *compareFlags) validate(fs *pflag.FlagSet) error {
+	if f.duration <= 0 {
+		return config.Wrong("duration", "is %s, must be more than 0", f.duration)
+	}
+	for i, name := range []string{"protocol-a", "protocol-b"} {
+		if p := f.sides[i].protocol; p != "" && !slices.Contains(target.Protocols(), p) {
+			return config.Wrong(name, "is %q, must be one of %s", p, strings.Join(target.Protocols(), ", "))
+		}
+	}
+	return errors.Join(inRange("rounds", int64(f.rounds), 1, 10_000), f.loopFlags.validate(), f.checkOneLoop(fs), f.requestFlags.validate())
+}
+
+// side is the requests of one side.
+func (f *compareFlags) side(i, inFlight int) ([]workload.Spec, error) {
+	r, s := f.requestFlags, f.sides[i]
+	r.url = s.url
+	for _, override := range []struct {
+		to    *string
+		value string
+	}{{&r.protocol, s.protocol}, {&r.model, s.model}, {&r.version, s.version}, {&r.expectedVersion, s.expectedVersion}} {
+		if override.value != "" {
+			*override.to = override.value
+		}
+	}
+	return r.specs(inFlight)
+}
+
+// newCompare makes the command for two servers.
+func (p *program) newCompare() *cobra.Command {
+	f := defaultCompare()
+	cmd := hidden(&cobra.Command{
+		Use:     "compare [flags] URL_A URL_B [IMAGE_OR_FOLDER...]",
+		Short:   "Measure two servers in turn and print ratios with their confidence",
+		Long:    compareHelp,
+		Example: compareExamples,
+		Args:    cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := p.applyEnv(cmd); err != nil {
+				return err
+			}
+			f.sides[0].url, f.sides[1].url = args[0], args[1]
+			f.images = append(args[2:], f.images...)
+			if err := f.validate(cmd.Flags()); err != nil {
+				return err
+			}
+			return p.runCompare(&f)
+		},
+	})
+	f.register(cmd.Flags())
+	return cmd
+}
+
+// open prepares the requests of one side.
+func (f *compareFlags) open(i, inFlight int) (compare.Side, error) {
+	specs, err := f.side(i, inFlight)
+	if err != nil {
+		return compare.Side{}, err
+	}
+	work, err := workload.New(specs, f.seed)
+	return compare.Side{Name: string(rune('A' + i)), Start: f.sides[i].start, Workload: work}, err
+}
+
+// closeSides ends the connections, of which some lead to servers that are gone.
+func closeSides(sides [2]compare.Side) {
+	for _, s := range sides {
+		if s.Workload != nil {
+			_ = s.Workload.Close()
+		}
+	}
+}
+
+func (p *program) runCompare(f *compareFlags) (err error) {
+	file, err := report.Create(f.report)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	one := f.stage(f.seed)
+	d := report.Comparison{Started: time.Now(), Load: one.Describe()}
+	var log tail
+	plan := compare.Plan{Rounds: f.rounds, Stage: one, Seed: f.seed, Progress: p.progress(f.outputFlags), Log: &log}
+	defer func() { closeSides(plan.Sides) }()
+	for i := range plan.Sides {
+		if plan.Sides[i], err = f.open(i, one.InFlight()); err != nil {
+			return err
+		}
+		d.Requests[i] = strings.Join(plan.Sides[i].Workload.Describe(), "; ")
+	}
+	d.Rounds, err = plan.Run(p.ctx, func(round, side int, r stage.Result) { p.say(report.TurnText(round, side, r)) })
+	if err != nil {
+		_, _ = io.WriteString(p.stderr, log.String())
+		return err
+	}
+	d.Interrupted = p.ctx.Err() != nil
+	if d.Differences, err = compare.Differences(d.Rounds); err != nil {
+		return err
+	}
+	return p.finish(f.outputFlags, file, d)
+}

@@ -1,0 +1,200 @@
+package page
+
+import (
+	"strconv"
+	"time"
+
+	"triptych/loadtest/measure"
+	"triptych/loadtest/page/chart"
+	"triptych/loadtest/page/svg"
+)
+
+// runView is a run as the template takes it.
+type runView struct {
+	ID, Name, Target, Load string
+	Tiles                  []tile
+	Notes                  []string
+	Thresholds             *Table
+	Figures                []*figure
+	Tables                 []Table
+}
+
+// tile is a number that stands out.
+type tile struct {
+	Name, Value, Note string
+	Verdict           Verdict
+}
+
+// maxModels bounds the charts of batch sizes of one run.
+const maxModels = 8
+
+func (f *figures) run(r *Run, n int) (runView, error) {
+	v := runView{
+		ID: "run" + strconv.Itoa(n+1), Name: r.Name, Target: r.Target, Load: r.Load,
+		Tiles: tiles(r.Result), Notes: r.Notes, Thresholds: thresholdTable(r.Thresholds), Tables: runTables(r),
+	}
+	add := func(fig *figure, err error) error {
+		if fig != nil {
+			v.Figures = append(v.Figures, fig)
+		}
+		return err
+	}
+	for _, draw := range []func(*Run) (*figure, error){f.latency, f.throughput, f.percentiles, f.split} {
+		if err := add(draw(r)); err != nil {
+			return v, err
+		}
+	}
+	for _, b := range r.Batches[:min(len(r.Batches), maxModels)] {
+		if err := add(f.batches(b)); err != nil {
+			return v, err
+		}
+	}
+	return v, nil
+}
+
+func tiles(r measure.Result) []tile {
+	p := func(d time.Duration) string {
+		if r.Answered == 0 {
+			return none
+		}
+		return latency(d)
+	}
+	errors := tile{Name: "errors", Value: whole(r.Errors), Note: share(r.Errors, r.Requests()) + " of requests"}
+	if r.Errors > 0 {
+		errors.Verdict = Bad
+	}
+	return []tile{
+		{Name: "throughput", Value: digits(r.Throughput()) + "/s", Note: whole(r.Answered) + " answers in " + digits(r.Elapsed.Seconds()) + " s"},
+		{Name: "p50", Value: p(r.Latency.P50), Note: "half were faster"},
+		{Name: "p99", Value: p(r.Latency.P99), Note: "1 of 100 was slower"},
+		{Name: "p99.9", Value: p(r.Latency.P999), Note: "1 of 1,000 was slower"},
+		errors,
+	}
+}
+
+func (f *figures) latency(r *Run) (*figure, error) {
+	if len(r.Timeline) == 0 {
+		return nil, nil
+	}
+	caption := "How long good answers took, from when a request was due, by " + width(r.Timeline) + "."
+	return f.figure("Latency over time", caption, described(r.Timeline), timelineTable(r.Timeline), func(l svg.Label) (chart.Picture, error) {
+		return chart.Latency(l, r.Timeline, spans(r.Stages))
+	})
+}
+
+func (f *figures) throughput(r *Run) (*figure, error) {
+	if len(r.Timeline) == 0 {
+		return nil, nil
+	}
+	caption := "Requests by the second: offered is what was due, answered what came back well."
+	description := "Offered, answered and failed requests by the second, over time. Its numbers are in the table of the chart before."
+	return f.figure("Throughput over time", caption, description, rateTable(r.Timeline), func(l svg.Label) (chart.Picture, error) {
+		return chart.Throughput(l, r.Timeline, spans(r.Stages))
+	})
+}
+
+func (f *figures) percentiles(r *Run) (*figure, error) {
+	if len(r.Percentiles) == 0 {
+		return nil, nil
+	}
+	caption := "The latency that so many percent of the answers did not exceed. Each nine takes the same room."
+	description := "The curve of latency by percentile. The median is " + latency(r.Result.Latency.P50) + ", the 99th percentile " + latency(r.Result.Latency.P99) + "."
+	return f.figure("Percentiles", caption, description, percentileTable(r.Percentiles), func(l svg.Label) (chart.Picture, error) {
+		p, err := chart.Percentiles(l, []chart.Curve{{Name: r.Name, Points: r.Percentiles}})
+		p.Keys = nil // one line needs no legend
+		return p, err
+	})
+}
+
+// curves puts the percentiles of several runs into one chart, as many as there
+// are colours.
+func (f *figures) curves(runs []Run) (*figure, error) {
+	var curves []chart.Curve
+	for _, r := range runs {
+		if len(r.Percentiles) > 0 {
+			curves = append(curves, chart.Curve{Name: r.Name, Points: r.Percentiles})
+		}
+	}
+	if len(curves) < 2 || len(curves) > chart.MaxCurves {
+		return nil, nil
+	}
+	caption := "The latency that so many percent of the answers did not exceed, run beside run. Each nine takes the same room."
+	return f.figure("Percentiles of all runs", caption, "One curve of latency by percentile for each run.", Table{}, func(l svg.Label) (chart.Picture, error) {
+		return chart.Percentiles(l, curves)
+	})
+}
+
+func (f *figures) split(r *Run) (*figure, error) {
+	var parts []chart.Part
+	for _, s := range r.Steps {
+		part := chart.Part{Name: modelName(s.Model, s.Version), Queue: s.Queue, Compute: s.Compute}
+		if s.Ensemble {
+			part.Queue, part.Compute, part.Whole = 0, 0, s.Total
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 0 {
+		return nil, nil
+	}
+	caption := "The mean time of a request in each model, by the server's statistics: waiting, then computing. An ensemble's whole time is that of its steps and of what lies between them."
+	return f.figure("Where the time goes", caption, "Bars of queue and compute time for each model.", stepTable(r.Steps), func(l svg.Label) (chart.Picture, error) {
+		return chart.Split(l, parts)
+	})
+}
+
+func (f *figures) batches(b Batches) (*figure, error) {
+	var bars []chart.Bar
+	for _, s := range b.Sizes {
+		bars = append(bars, chart.Bar{Size: s.Size, Count: s.Count})
+	}
+	if len(bars) == 0 {
+		return nil, nil
+	}
+	name := modelName(b.Model, b.Version)
+	caption := "How many of the model's runs had a batch of which size."
+	return f.figure("Batch sizes of "+name, caption, "Bars of the shares of the batch sizes.", batchTable(b.Sizes), func(l svg.Label) (chart.Picture, error) {
+		return chart.Sizes(l, bars)
+	})
+}
+
+func spans(stages []Stage) []chart.Span {
+	var spans []chart.Span
+	for _, s := range stages {
+		spans = append(spans, chart.Span{Name: s.Name, Start: s.Start, End: s.Start + s.Duration, Shaded: s.Warmup})
+	}
+	return spans
+}
+
+// width says how long the intervals of a timeline are.
+func width(timeline []measure.Interval) string {
+	if w := timeline[0].Width; len(timeline) > 1 && w != time.Second {
+		return "intervals of " + since(w) + " s"
+	}
+	return "second"
+}
+
+// described is a timeline in a sentence.
+func described(timeline []measure.Interval) string {
+	var worst measure.Interval
+	failed := 0
+	for _, i := range timeline {
+		if i.P99 > worst.P99 {
+			worst = i
+		}
+		if i.Failed() > 0 {
+			failed++
+		}
+	}
+	text := "Lines of the 50th, 90th and 99th percentile over time. The 99th is at most " + latency(worst.P99) + ", at " + since(worst.Start) + " s."
+	if failed > 0 {
+		text += " " + strconv.Itoa(failed) + " of " + strconv.Itoa(len(timeline)) + " intervals have errors."
+	}
+	return text
+}
+
+func modelName(model, version string) string {
+	if version == "" {
+		return model
+	}
+	return model + " (version " + version + ")"
+}

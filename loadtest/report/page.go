@@ -1,0 +1,145 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+
+	"triptych/loadtest/page"
+	"triptych/loadtest/stage"
+	"triptych/loadtest/threshold"
+)
+
+// interruptedNote is what a page says of a test that was ended early.
+const interruptedNote = "The test was ended early."
+
+// Page is the report as a page.
+func (r Report) Page() *page.Report {
+	target := fmt.Sprintf("%s to %s, model %s, %s", r.Settings.Protocol, r.Settings.URL, r.Settings.Model, r.Settings.dataText())
+	run := runOf(r.Stage, target)
+	return &page.Report{
+		Title: "Load test of " + r.Settings.Model, When: r.Started, Facts: []page.Fact{{Name: "target", Value: target}},
+		Notes: earlyNotes(r.Interrupted), Runs: []page.Run{run},
+	}
+}
+
+func earlyNotes(interrupted bool) []string {
+	if interrupted {
+		return []string{interruptedNote}
+	}
+	return nil
+}
+
+// runOf is one stage as a run.
+func runOf(r stage.Result, target string) page.Run {
+	return page.Run{
+		Name: r.Stage.Name, Target: target, Load: r.Stage.Describe(), Result: r.Result,
+		Timeline: r.Intervals, Percentiles: r.Percentiles, Thresholds: thresholdsOf("", r.Verdicts), Notes: notesOf(r),
+	}
+}
+
+// notesOf are remarks on a stage.
+func notesOf(r stage.Result) []string {
+	var notes []string
+	if w := r.Warmup; w.Note != "" {
+		notes = append(notes, "Warm-up of "+r.Stage.Name+": "+w.Note+".")
+	}
+	if c := r.Corrected; c.P99 > 0 {
+		notes = append(notes, fmt.Sprintf("A closed loop hides waits. Had callers of %s kept their rhythm while answers stalled, p50 would be %s, p99 %s and p99.9 %s.", r.Stage.Name, ms(c.P50), ms(c.P99), ms(c.P999)))
+	}
+	return notes
+}
+
+func thresholdsOf(where string, verdicts []threshold.Verdict) []page.Threshold {
+	list := make([]page.Threshold, 0, len(verdicts))
+	for _, v := range verdicts {
+		list = append(list, page.Threshold{Where: where, Condition: v.Text, Measured: v.Measured, Met: v.Met})
+	}
+	return list
+}
+
+// Page is the report as a page: one run of all stages.
+func (s Scenario) Page() *page.Report {
+	p := &page.Report{Title: s.Name, When: s.Started, Notes: earlyNotes(s.Interrupted), Thresholds: thresholdsOf("", s.Verdicts)}
+	if s.About != "" {
+		p.Notes = append([]string{s.About}, p.Notes...)
+	}
+	p.Notes = append(p.Notes, "Outcome: "+s.verdict()+".")
+	p.Facts = append(p.Facts, page.Fact{Name: "scenario", Value: s.File})
+	for _, line := range s.Requests {
+		p.Facts = append(p.Facts, page.Fact{Name: "requests", Value: line})
+	}
+	run := page.Run{Name: s.Name, Load: strconv.Itoa(len(s.Stages)) + " stages", Result: s.Whole, Timeline: s.Intervals, Percentiles: s.Percentiles}
+	for _, r := range s.Stages {
+		if w := r.Warmup.Result; w.Elapsed > 0 {
+			run.Stages = append(run.Stages, page.Stage{Name: r.Stage.Name + " (warm-up)", Load: r.Stage.Describe(), Start: r.Started.Sub(s.Started), Duration: w.Elapsed, Warmup: true, Result: w})
+		}
+		run.Stages = append(run.Stages, page.Stage{Name: r.Stage.Name, Load: r.Stage.Describe(), Start: r.Began.Sub(s.Started), Duration: r.Result.Elapsed, Result: r.Result})
+		run.Thresholds = append(run.Thresholds, thresholdsOf(r.Stage.Name, r.Verdicts)...)
+		run.Notes = append(run.Notes, notesOf(r)...)
+	}
+	p.Runs = []page.Run{run}
+	if parts := s.parts(); len(parts.Rows) > 0 {
+		p.Tables = append(p.Tables, parts)
+	}
+	return p
+}
+
+// parts is a table of the sorts of requests in each stage.
+func (s Scenario) parts() page.Table {
+	t := page.Table{Title: "By sort of request", Header: []string{"stage", "requests", "answered", "errors", "answers/s", "p50", "p99"}}
+	for _, r := range s.Stages {
+		for _, p := range r.Parts {
+			t.Rows = append(t.Rows, page.Row{Cells: []string{
+				r.Stage.Name, p.Name, strconv.FormatInt(p.Result.Answered, 10) + partItems(p.Result), strconv.FormatInt(p.Result.Errors, 10),
+				fmt.Sprintf("%.1f", rate(p.Result.Answered, r.Result.Elapsed)), ms(p.Result.Latency.P50), ms(p.Result.Latency.P99),
+			}})
+		}
+	}
+	return t
+}
+
+// Page is the report as a page: a table of the steps.
+func (s Search) Page() *page.Report {
+	p := &page.Report{Title: "Search: " + s.Found, When: s.Started, Notes: earlyNotes(s.Interrupted)}
+	for _, line := range s.Requests {
+		p.Facts = append(p.Facts, page.Fact{Name: "requests", Value: line})
+	}
+	for _, c := range s.Conditions {
+		p.Facts = append(p.Facts, page.Fact{Name: "to be kept", Value: c})
+	}
+	t := page.Table{Title: "Steps", Note: "In the order in which they were tried.", Header: []string{"load", "answers/s", "p50", "p99", "p99.9", "errors", "outcome"}}
+	for _, step := range s.Steps {
+		r, row := step.Result.Result, page.Row{Verdict: page.Good}
+		outcome := "kept"
+		if !step.Kept {
+			row.Verdict, outcome = page.Bad, step.Why
+		}
+		row.Cells = []string{step.Result.Stage.Name, fmt.Sprintf("%.1f", r.Throughput()), ms(r.Latency.P50), ms(r.Latency.P99), ms(r.Latency.P999), strconv.FormatInt(r.Errors, 10), outcome}
+		t.Rows = append(t.Rows, row)
+		p.Runs = append(p.Runs, runOf(step.Result, ""))
+	}
+	p.Tables = []page.Table{t}
+	return p
+}
+
+// Page is the report as a page: the ratios, and a table of the rounds.
+func (c Comparison) Page() *page.Report {
+	p := &page.Report{Title: "Comparison of two servers", When: c.Started, Notes: earlyNotes(c.Interrupted)}
+	p.Facts = []page.Fact{{Name: "A", Value: c.Requests[0]}, {Name: "B", Value: c.Requests[1]}, {Name: "load", Value: fmt.Sprintf("%s, %d rounds", c.Load, len(c.Rounds))}}
+	for _, d := range c.Differences {
+		p.Comparisons = append(p.Comparisons, page.Comparison{
+			// The page divides its A by its B.
+			Measure: d.Measure, A: "B", B: "A", ValueA: value(d.B, d.Unit), ValueB: value(d.A, d.Unit),
+			Ratio: d.Ratio.Ratio, Low: d.Low, High: d.High, LessIsBetter: d.LessIsBetter, Verdict: d.Verdict(d.LessIsBetter),
+		})
+	}
+	t := page.Table{Title: "Rounds", Note: "Chance says who begins a round.", Header: []string{"round", "side", "answers/s", "p50", "p99", "errors"}}
+	for n, round := range c.Rounds {
+		for _, side := range []int{round.First, 1 - round.First} {
+			r := round.Results[side].Result
+			t.Rows = append(t.Rows, page.Row{Cells: []string{strconv.Itoa(n + 1), sideName(side), fmt.Sprintf("%.1f", r.Throughput()), ms(r.Latency.P50), ms(r.Latency.P99), strconv.FormatInt(r.Errors, 10)}})
+		}
+	}
+	p.Tables = []page.Table{t}
+	return p
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"triptych/loadtest/measure"
+	"triptych/loadtest/report"
+	"triptych/loadtest/scenario"
+	"triptych/loadtest/stage"
+	"triptych/loadtest/threshold"
+	"triptych/loadtest/workload"
+)
+
+const runHelp = `Run follows a scenario file: what is sent (sorts of requests, mixed by weight), in
+which stages (a rate, a ramp between two, or a concurrency), and what must be kept.
+docs/loadtest.md describes the file; loadtest/scenarios has examples.
+
+Exit status: 0 if all conditions are met and there were no errors, 1 otherwise, 2 if
+the test could not be run. A condition about errors, of a stage or of the whole, says
+what errors are allowed: without one there must be none.`
+
+// newRun makes the command for scenarios.
+func (p *program) newRun() *cobra.Command {
+	var out outputFlags
+	var change scenario.Change
+	cmd := hidden(&cobra.Command{
+		Use:     "run [flags] SCENARIO.yaml",
+		Short:   "Run a scenario of stages, mixes and conditions",
+		Long:    runHelp,
+		Example: "  loadtest run loadtest/scenarios/steps.yaml --report steps.html",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := p.applyEnv(cmd); err != nil {
+				return err
+			}
+			return p.runScenario(args[0], change, out)
+		},
+	})
+	cmd.Flags().StringVar(&change.URL, "url", "", "Server in place of the one that the file names.")
+	out.register(cmd.Flags())
+	return cmd
+}
+
+func (p *program) runScenario(name string, change scenario.Change, out outputFlags) (err error) {
+	s, err := scenario.Read(name, change)
+	if err != nil {
+		return err
+	}
+	file, err := report.Create(out.report)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	work, err := workload.New(s.Requests, s.Seed)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, work.Close()) }()
+	timeline := measure.NewTimeline()
+	whole := measure.NewRecorderOn(timeline)
+	d := report.Scenario{
+		Name: s.Name, About: s.About, File: name, Started: time.Now(), Requests: work.Describe(),
+		ErrorsAllowed: out.allowErrors || errorsAllowed(s),
+	}
+	runner := stage.Runner{Workload: work, Progress: p.progress(out), Whole: whole, Timeline: timeline}
+	var elapsed time.Duration
+	for _, one := range s.Stages {
+		if p.ctx.Err() != nil {
+			break
+		}
+		result := runner.Run(p.ctx, one)
+		elapsed += result.Result.Elapsed
+		d.Stages = append(d.Stages, result)
+	}
+	d.Interrupted = p.ctx.Err() != nil
+	d.Whole = whole.Result()
+	d.Whole.Elapsed = elapsed // without warm-ups
+	d.Intervals, d.Percentiles = timeline.Intervals(), whole.Percentiles()
+	d.Verdicts, _ = threshold.All(s.Thresholds, threshold.Facts{Result: d.Whole, Percentile: whole.Percentile})
+	return p.finish(out, file, d)
+}
+
+// errorsAllowed tells whether a condition says what errors are allowed.
+func errorsAllowed(s scenario.Scenario) bool {
+	return slices.ContainsFunc(s.Thresholds, threshold.Threshold.AboutErrors) ||
+		slices.ContainsFunc(s.Stages, func(one stage.Stage) bool {
+			return slices.ContainsFunc(one.Thresholds, threshold.Threshold.AboutErrors)
+		})
+}

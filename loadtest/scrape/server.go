@@ -1,0 +1,89 @@
+package scrape
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"triptych/proto/inference"
+	"triptych/shared/failure"
+)
+
+// ensemblePlatform is how a configuration says that a model is made of others.
+const ensemblePlatform = "ensemble"
+
+// grpcServer asks by gRPC.
+type grpcServer struct {
+	conn   *grpc.ClientConn
+	client inference.GRPCInferenceServiceClient
+}
+
+func newGRPC(address string) (*grpcServer, error) {
+	conn, err := grpc.NewClient(address,
+		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy(), grpc.WithDisableServiceConfig(),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)))
+	if err != nil {
+		return nil, failure.Wrap(err, failure.Invalid, "%q is no address", address)
+	}
+	return &grpcServer{conn: conn, client: inference.NewGRPCInferenceServiceClient(conn)}, nil
+}
+
+func (s *grpcServer) statistics(ctx context.Context) ([]*inference.ModelStatistics, error) {
+	resp, err := s.client.ModelStatistics(ctx, &inference.ModelStatisticsRequest{})
+	if err != nil {
+		return nil, failure.FromStatus(err, s.conn.Target())
+	}
+	return resp.GetModelStats(), nil
+}
+
+func (s *grpcServer) ensemble(ctx context.Context, model, version string) (bool, error) {
+	resp, err := s.client.ModelConfig(ctx, &inference.ModelConfigRequest{Name: model, Version: version})
+	if err != nil {
+		return false, failure.FromStatus(err, s.conn.Target())
+	}
+	return resp.GetConfig().GetPlatform() == ensemblePlatform, nil
+}
+
+func (s *grpcServer) close() error { return s.conn.Close() }
+
+// restServer asks by REST.
+type restServer struct {
+	base   string
+	client *client
+}
+
+func (s *restServer) statistics(ctx context.Context) ([]*inference.ModelStatistics, error) {
+	body, err := s.client.get(ctx, s.base+"/v2/models/stats")
+	if err != nil {
+		return nil, err
+	}
+	var resp inference.ModelStatisticsResponse
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(body, &resp); err != nil {
+		return nil, failure.Wrap(err, failure.Internal, "the statistics can't be read")
+	}
+	return resp.GetModelStats(), nil
+}
+
+func (s *restServer) ensemble(ctx context.Context, model, version string) (bool, error) {
+	path := "/v2/models/" + url.PathEscape(model)
+	if version != "" {
+		path += "/versions/" + url.PathEscape(version)
+	}
+	body, err := s.client.get(ctx, s.base+path+"/config")
+	if err != nil {
+		return false, err
+	}
+	var config struct {
+		Platform string `json:"platform"`
+	}
+	if err := json.Unmarshal(body, &config); err != nil {
+		return false, failure.Wrap(err, failure.Internal, "the configuration can't be read")
+	}
+	return config.Platform == ensemblePlatform, nil
+}
+
+func (s *restServer) close() error { return nil } // the probe closes the client

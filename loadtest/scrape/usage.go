@@ -1,0 +1,150 @@
+package scrape
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"triptych/loadtest/page"
+	"triptych/proto/inference"
+)
+
+// Usage is what happened between two snapshots.
+type Usage struct {
+	// Steps are the models that had requests: first those that are made of others.
+	Steps []page.Step
+	// Batches are those of models that ran any larger than 1, or more than one size.
+	Batches  []page.Batches
+	Services []page.Service
+	Notes    []string
+}
+
+// Fill tells a run of it.
+func (u Usage) Fill(run *page.Run) {
+	run.Steps, run.Batches, run.Services = u.Steps, u.Batches, u.Services
+	run.Notes = append(run.Notes, u.Notes...)
+}
+
+// Since is what happened since an earlier snapshot of the same probe.
+func (s *Snapshot) Since(before *Snapshot) Usage {
+	u := Usage{Notes: notes(before.notes, s.notes)}
+	for key, now := range s.models {
+		then := before.models[key]
+		if reset(then, now) {
+			u.Notes = append(u.Notes, "Model "+key.name+" version "+key.version+" was loaded again during the run: what it did before is not counted.")
+			then = nil
+		}
+		step, ok := stepOf(now, then, s.ensembles[key.name])
+		if !ok {
+			continue
+		}
+		u.Steps = append(u.Steps, step)
+		if sizes := sizesOf(now, then); !step.Ensemble && (len(sizes) > 1 || len(sizes) == 1 && sizes[0].Size > 1) {
+			u.Batches = append(u.Batches, page.Batches{Model: key.name, Version: key.version, Sizes: sizes})
+		}
+	}
+	slices.SortFunc(u.Steps, func(a, b page.Step) int {
+		return cmp.Or(compareBools(b.Ensemble, a.Ensemble), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Version, b.Version))
+	})
+	slices.SortFunc(u.Batches, func(a, b page.Batches) int {
+		return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Version, b.Version))
+	})
+	u.addServices(before.processes, s.processes)
+	slices.Sort(u.Notes)
+	u.Notes = slices.Compact(u.Notes)
+	return u
+}
+
+// notes are all, each once.
+func notes(all ...[]string) []string {
+	list := slices.Concat(all...)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	default:
+		return -1
+	}
+}
+
+// reset tells whether a model has begun to count anew.
+func reset(then, now *inference.ModelStatistics) bool {
+	was, is := then.GetInferenceStats(), now.GetInferenceStats()
+	return is.GetSuccess().GetCount() < was.GetSuccess().GetCount() || is.GetFail().GetCount() < was.GetFail().GetCount() ||
+		now.GetExecutionCount() < then.GetExecutionCount() || is.GetSuccess().GetNs() < was.GetSuccess().GetNs()
+}
+
+// stepOf is what a model did; false when it had no requests.
+func stepOf(now, then *inference.ModelStatistics, ensemble bool) (page.Step, bool) {
+	is, was := now.GetInferenceStats(), then.GetInferenceStats()
+	success := since(is.GetSuccess(), was.GetSuccess())
+	failed := since(is.GetFail(), was.GetFail())
+	compute := since(is.GetComputeInput(), was.GetComputeInput()).mean() +
+		since(is.GetComputeInfer(), was.GetComputeInfer()).mean() + since(is.GetComputeOutput(), was.GetComputeOutput()).mean()
+	return page.Step{
+		Model: now.GetName(), Version: now.GetVersion(), Ensemble: ensemble,
+		Requests: success.count, Failed: failed.count,
+		CacheHits:  since(is.GetCacheHit(), was.GetCacheHit()).count,
+		Runs:       int64(now.GetExecutionCount() - then.GetExecutionCount()),
+		Inferences: int64(now.GetInferenceCount() - then.GetInferenceCount()),
+		Queue:      since(is.GetQueue(), was.GetQueue()).mean(), Compute: compute, Total: success.mean(),
+	}, success.count+failed.count > 0
+}
+
+// span is a count and a sum.
+type span struct {
+	count int64
+	sum   time.Duration
+}
+
+// since is what was added to a count that does not go back.
+func since(now, then *inference.StatisticDuration) span {
+	if now.GetCount() < then.GetCount() || now.GetNs() < then.GetNs() {
+		return span{int64(now.GetCount()), time.Duration(now.GetNs())}
+	}
+	return span{int64(now.GetCount() - then.GetCount()), time.Duration(now.GetNs() - then.GetNs())}
+}
+
+func (s span) mean() time.Duration {
+	if s.count == 0 {
+		return 0
+	}
+	return s.sum / time.Duration(s.count)
+}
+
+// sizesOf are the sizes of the batches that were run, the smallest first.
+func sizesOf(now, then *inference.ModelStatistics) []page.BatchSize {
+	was := map[uint64]*inference.StatisticDuration{}
+	for _, b := range then.GetBatchStats() {
+		was[b.GetBatchSize()] = b.GetComputeInfer()
+	}
+	var sizes []page.BatchSize
+	for _, b := range now.GetBatchStats() {
+		if n := since(b.GetComputeInfer(), was[b.GetBatchSize()]).count; n > 0 {
+			sizes = append(sizes, page.BatchSize{Size: int64(b.GetBatchSize()), Count: n})
+		}
+	}
+	slices.SortFunc(sizes, func(a, b page.BatchSize) int { return cmp.Compare(a.Size, b.Size) })
+	return sizes
+}
+
+// addServices takes the processes that told both times, and were the same.
+func (u *Usage) addServices(before, after []process) {
+	for i, now := range after {
+		if i >= len(before) || !now.known || !before[i].known {
+			continue
+		}
+		then := before[i]
+		if now.started != then.started || now.cpu < then.cpu {
+			u.Notes = append(u.Notes, now.name+" was started again during the run: its processor time and memory are not told.")
+			continue
+		}
+		u.Services = append(u.Services, page.Service{Name: now.name, CPU: now.cpu - then.cpu, MemoryBefore: then.memory, MemoryAfter: now.memory})
+	}
+}
