@@ -29,7 +29,7 @@ func TestOverload(t *testing.T) {
 		later    float64 // how much later the last answers may come than at 80 %
 	}{
 		"a few at a time": {func() service { return slots(4, about(20*time.Millisecond)) }, 200, 5}, // of which the least that may be in work is four times the best
-		"many at a time":  {func() service { return slots(40, about(80*time.Millisecond)) }, 500, 2.5},
+		"many at a time":  {func() service { return slots(40, about(80*time.Millisecond)) }, 500, 3},
 		"batches": {func() service {
 			return (&batches{most: 16, fixed: 5 * time.Millisecond, each: 150 * time.Microsecond}).work
 		}, 2162, 2.7},
