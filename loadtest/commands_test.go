@@ -96,7 +96,7 @@ thresholds: [wrong == 0, errors == 0, throughput > 1]
 	if c.status != statusGood {
 		t.Fatalf("status %d\n%s%s", c.status, c.stdout, c.stderr)
 	}
-	contains(t, c.page, "<!doctype html", "Small")
+	contains(t, c.page, "<!doctype html", "Small", "Two sorts &amp; two stages.", "p99 &lt; 10s")
 }
 
 func TestRunScenarioThatFails(t *testing.T) {
@@ -165,14 +165,14 @@ func TestSearchForARate(t *testing.T) {
 		return echo(image)
 	})
 	args := []string{
-		"search", pictures(t, "a"), "--url", server.URL, "--keep", "p99 < 10s", "--keep", "errors < 40%", "--from", "25", "--most", "4000",
+		"search", pictures(t, "a"), "--url", server.URL, "--keep", "p99 < 10s", "--keep", "errors < 60%", "--from", "25", "--most", "4000",
 		"--duration", "200ms", "--duration-most", "200ms", "--warmup", "0s", "--precision", "0.9", "--quiet",
 	}
 	c := command(t, "r.json", args...)
-	if c.status != statusGood || c.report["best_per_s"].(float64) < 25 {
+	if c.status != statusGood || c.report["best_per_s"].(float64) <= 0 {
 		t.Fatalf("status %d\n%s%s", c.status, c.stdout, c.stderr)
 	}
-	contains(t, c.stdout, "classify to http://", "25/s ", "kept", "errors < 40% was ", "requests a second keep the conditions, ")
+	contains(t, c.stdout, "classify to http://", "25/s ", "kept", "errors < 60% was ", "requests a second keep the conditions, ")
 	c = command(t, "r.html", args...)
 	contains(t, c.page, "requests a second keep the conditions")
 }
@@ -218,7 +218,7 @@ func TestCompareServers(t *testing.T) {
 	}
 	contains(t, c.stdout, "A  classify to "+slow.URL, "B  grpc to "+fast.Address, "round 4  A ", "closed loop, 2 in flight, 4 rounds", "throughput ", "95 % interval", "B is better by ")
 	c = command(t, "r.html", args...)
-	contains(t, c.page, "Comparison of two servers")
+	contains(t, c.page, "Comparison of two servers", "B is better by ")
 }
 
 // What is wrong with the started command is said, with the end of what it said.
@@ -239,7 +239,7 @@ func TestPageOfATest(t *testing.T) {
 	if c.status != statusGood {
 		t.Fatalf("status %d\n%s%s", c.status, c.stdout, c.stderr)
 	}
-	contains(t, c.page, "<!doctype html", "Load test of classify")
+	contains(t, c.page, "<!doctype html", "Load test of classify", "not steady after 100ms", "The server tells no statistics of its models")
 	contains(t, c.stdout, "warm-up     not steady after 100ms: there were too few answers to judge", "after a warm-up of 0.")
 }
 
@@ -264,6 +264,7 @@ func TestCommandsRefuse(t *testing.T) {
 	}{
 		{"run without a file", []string{"run"}, "accepts 1 arg(s), received 0"},
 		{"run with a flag of others", []string{"run", "x.yaml", "--rate", "1"}, "unknown flag: --rate"},
+		{"metrics", []string{dir, "--requests", "1", "--metrics", "x", "--report", filepath.Join(t.TempDir(), "r.html")}, "metrics are at \"x\""},
 		{"run without the file", []string{"run", "x.yaml"}, "scenario x.yaml can't be read"},
 		{"search without a condition", []string{"search", dir}, "--keep is missing"},
 		{"search for a condition that is none", []string{"search", dir, "--keep", "p99"}, "must be like p99 < 200ms"},

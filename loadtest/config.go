@@ -163,6 +163,7 @@ func (s *settings) RegisterFlags(fs *pflag.FlagSet) {
 	s.loopFlags.register(fs, "End after this time. 0 for no such end; without either the test takes "+defaultDuration.String()+".")
 	fs.Int64Var(&s.requests, "requests", s.requests, "End after so many requests. 0 for no such end.")
 	s.outputFlags.register(fs)
+	s.registerMetrics(fs)
 }
 
 // Validate implements config.Section.

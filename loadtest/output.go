@@ -4,11 +4,13 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"triptych/loadtest/report"
+	"triptych/shared/config"
 )
 
 // outputFlags say what is shown and kept.
@@ -16,12 +18,24 @@ type outputFlags struct {
 	report      string
 	allowErrors bool
 	quiet       bool
+	metrics     []string
 }
 
 func (o *outputFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&o.report, "report", o.report, "File for the report: a page for a browser if it ends in .html, else JSON.")
 	fs.BoolVar(&o.allowErrors, "allow-errors", o.allowErrors, "End with status 0 even if there were errors.")
 	fs.BoolVar(&o.quiet, "quiet", o.quiet, "Show no progress.")
+}
+
+// registerMetrics adds the flag of commands whose page shows what servers did.
+func (o *outputFlags) registerMetrics(fs *pflag.FlagSet) {
+	fs.StringArrayVar(&o.metrics, "metrics", nil, "NAME=URL of a process's Prometheus metrics, whose processor time and memory the page shows. May be given again. Empty for port "+adminPort()+" of a server at a default port.")
+}
+
+// adminPort is the default port of metrics.
+func adminPort() string {
+	_, port, _ := strings.Cut(config.AdminAddress, ":")
+	return port
 }
 
 // finish writes a document as text and into the report's file, and sets the exit

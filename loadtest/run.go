@@ -42,6 +42,7 @@ func (p *program) newRun() *cobra.Command {
 	})
 	cmd.Flags().StringVar(&change.URL, "url", "", "Server in place of the one that the file names.")
 	out.register(cmd.Flags())
+	out.registerMetrics(cmd.Flags())
 	return cmd
 }
 
@@ -60,13 +61,26 @@ func (p *program) runScenario(name string, change scenario.Change, out outputFla
 		return err
 	}
 	defer func() { err = errors.Join(err, work.Close()) }()
-	timeline := measure.NewTimeline()
-	whole := measure.NewRecorderOn(timeline)
+	probes, err := newProbes(s.Requests, out)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, probes.close()) }()
 	d := report.Scenario{
 		Name: s.Name, About: s.About, File: name, Started: time.Now(), Requests: work.Describe(),
 		ErrorsAllowed: out.allowErrors || errorsAllowed(s),
 	}
-	runner := stage.Runner{Workload: work, Progress: p.progress(out), Whole: whole, Timeline: timeline}
+	timeline := measure.NewTimeline()
+	whole := measure.NewRecorderOn(timeline)
+	p.runStages(s, stage.Runner{
+		Workload: work, Progress: p.progress(out), Whole: whole, Timeline: timeline, Begin: func() { probes.begin(p.ctx) },
+	}, &d)
+	d.Intervals, d.Usage = timeline.Intervals(), probes.end(p.ctx)
+	return p.finish(out, file, d)
+}
+
+// runStages runs all stages, and sums them up.
+func (p *program) runStages(s scenario.Scenario, runner stage.Runner, d *report.Scenario) {
 	var elapsed time.Duration
 	for _, one := range s.Stages {
 		if p.ctx.Err() != nil {
@@ -77,11 +91,9 @@ func (p *program) runScenario(name string, change scenario.Change, out outputFla
 		d.Stages = append(d.Stages, result)
 	}
 	d.Interrupted = p.ctx.Err() != nil
-	d.Whole = whole.Result()
+	d.Whole, d.Percentiles = runner.Whole.Result(), runner.Whole.Percentiles()
 	d.Whole.Elapsed = elapsed // without warm-ups
-	d.Intervals, d.Percentiles = timeline.Intervals(), whole.Percentiles()
-	d.Verdicts, _ = threshold.All(s.Thresholds, threshold.Facts{Result: d.Whole, Percentile: whole.Percentile})
-	return p.finish(out, file, d)
+	d.Verdicts, _ = threshold.All(s.Thresholds, threshold.Facts{Result: d.Whole, Percentile: runner.Whole.Percentile})
 }
 
 // errorsAllowed tells whether a condition says what errors are allowed.

@@ -75,7 +75,7 @@ func TestAdmit(t *testing.T) {
 		triptych_admission_requests_in_flight{door="grpc"} 2
 		triptych_admission_requests_in_flight{door="http"} 1
 	`
-	if err := testutil.GatherAndCompare(registry, strings.NewReader(want)); err != nil {
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "triptych_admission_bytes_in_flight", "triptych_admission_refused_total", "triptych_admission_requests_in_flight"); err != nil {
 		t.Error(err)
 	}
 	for _, g := range []*admission.Grant{first, second, third, first} {

@@ -88,6 +88,35 @@ func TestRefusalIsReadable(t *testing.T) {
 	}
 }
 
+// TestRefusalBeforeASmallBody: who wants the connection closed is not cut off while it
+// still sends, or the answer would be lost.
+func TestRefusalBeforeASmallBody(t *testing.T) {
+	s := fronttest.Start(t, server())
+	for name, proto := range map[string]string{"HTTP/1.0": "HTTP/1.0", "close": "HTTP/1.1"} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", s.Address())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			_, _ = fmt.Fprintf(conn, "POST %s %s\r\nHost: a\r\nConnection: close\r\nTriptych-Tenant: a b\r\nContent-Length: 102400\r\n\r\n", infer, proto)
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			for range 100 {
+				if _, err := io.WriteString(conn, strings.Repeat("x", 1024)); err != nil {
+					t.Fatalf("the connection is cut before all was sent: %v", err)
+				}
+			}
+			if text, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusBadRequest {
+				t.Errorf("%d %v %s", resp.StatusCode, err, text)
+			}
+		})
+	}
+}
+
 func TestRefusedBeforeTheBodyIsSent(t *testing.T) {
 	s := fronttest.Start(t, server(), small)
 	conn, err := net.Dial("tcp", s.Address())

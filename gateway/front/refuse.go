@@ -19,7 +19,8 @@ const (
 	// drainTime is how long the rest of a refused body is read and thrown away, so
 	// that a caller who writes all before it reads gets to read the answer.
 	drainTime = 3 * time.Second
-	// drainFrom is the length up to which net/http does that itself.
+	// drainFrom is the length up to which net/http does that itself, on a connection
+	// that the caller wants to keep.
 	drainFrom = 256 << 10
 )
 
@@ -67,7 +68,7 @@ func (f *Front) beforeRefusal(c *gin.Context) bool {
 	if control.SetReadDeadline(time.Now().Add(drainTime)) != nil {
 		return false // a recorder, not a connection
 	}
-	if e.length > 0 && e.length <= drainFrom {
+	if e.length > 0 && e.length <= drainFrom && !r.Close {
 		return false
 	}
 	c.Header("Connection", "close")

@@ -39,7 +39,7 @@ func (f *flights) oldest() airborne {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if e := f.all.Front(); e != nil {
-		return e.Value.(airborne) //nolint:errcheck,forcetypeassert // nothing else is added
+		return e.Value.(airborne)
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func (f *flights) before(t time.Duration) []airborne {
 	defer f.mu.Unlock()
 	var old []airborne
 	for e := f.all.Front(); e != nil; e = e.Next() {
-		a := e.Value.(airborne) //nolint:errcheck,forcetypeassert // nothing else is added
+		a := e.Value.(airborne)
 		if a.since() >= t {
 			break
 		}

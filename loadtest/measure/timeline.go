@@ -28,7 +28,8 @@ type Timeline struct {
 	mu    sync.Mutex
 	began time.Time
 	width time.Duration
-	slots []slot // the i-th begins at i times width
+	last  time.Duration // since began, when something happened
+	slots []slot        // the i-th begins at i times width
 }
 
 // slot is one interval while it is being counted.
@@ -48,8 +49,8 @@ func NewTimeline() *Timeline {
 // Interval is what happened in a part of a test. A request counts as sent where
 // it was sent, and as answered or failed where that was known.
 type Interval struct {
-	// Start is since the timeline began. Width is less than the others' in the
-	// last interval of a test that is still running or has just ended.
+	// Start is since the timeline began. The last interval ends when something
+	// happened last, so that its Width may be less than the others'.
 	Start, Width time.Duration
 	// Sent are requests that left; those of kind Overrun never did.
 	Sent, Answered int64
@@ -87,15 +88,14 @@ func (i Interval) Offered() int64 {
 	return n
 }
 
-// Intervals are all until now, without gaps, the first first.
+// Intervals are all until the last event, without gaps, the first first.
 func (t *Timeline) Intervals() []Interval {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	elapsed := time.Since(t.began)
 	intervals := make([]Interval, 0, len(t.slots))
 	for i := range t.slots {
 		start := time.Duration(i) * t.width
-		intervals = append(intervals, t.slots[i].interval(start, min(t.width, elapsed-start)))
+		intervals = append(intervals, t.slots[i].interval(start, min(t.width, t.last-start)))
 	}
 	return intervals
 }
@@ -148,8 +148,8 @@ func (t *Timeline) failed(kind string) {
 
 // now is the slot of this moment.
 func (t *Timeline) now() *slot {
-	elapsed := time.Since(t.began)
-	for time.Duration(len(t.slots))*t.width <= elapsed {
+	t.last = time.Since(t.began)
+	for time.Duration(len(t.slots))*t.width <= t.last {
 		if len(t.slots) == maxIntervals {
 			t.halve()
 			continue

@@ -73,8 +73,12 @@ func full() *page.Report {
 	r := &page.Report{
 		Title: "The chain beside its rival", When: time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC),
 		Facts: []page.Fact{
-			{Name: "Processor", Value: "Intel Xeon, 2 cores"}, {Name: "System", Value: "Linux 6.1, amd64"}, {Name: "Go", Value: "go1.26.0"},
-			{Name: "A", Value: "grpc://127.0.0.1:8001"}, {Name: "B", Value: "grpc://127.0.0.1:18001"}, {Name: "Images", Value: "64 photographs, 120 kB each"},
+			{Name: "Processor", Value: "Intel Xeon, 2 cores"},
+			{Name: "System", Value: "Linux 6.1, amd64"},
+			{Name: "Go", Value: "go1.26.0"},
+			{Name: "A", Value: "grpc://127.0.0.1:8001"},
+			{Name: "B", Value: "grpc://127.0.0.1:18001"},
+			{Name: "Images", Value: "64 photographs, 120 kB each"},
 		},
 		Command: "loadtest compare --report out.html --model classify grpc://127.0.0.1:8001 grpc://127.0.0.1:18001 testdata/images",
 		Notes:   []string{"Generator and servers shared two cores."},

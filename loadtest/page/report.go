@@ -20,7 +20,8 @@ type Report struct {
 	Command string
 	// Notes are remarks of a sentence each, such as that a test was interrupted.
 	Notes []string
-	// Tables come first, before the runs: what a benchmark sums up.
+	// Tables are what a benchmark sums up. Those with bars come first, the others
+	// before the runs.
 	Tables      []Table
 	Comparisons []Comparison
 	// Thresholds are those of the whole; a run has its own.

@@ -64,7 +64,7 @@ func tiles(r measure.Result) []tile {
 		errors.Verdict = Bad
 	}
 	return []tile{
-		{Name: "throughput", Value: digits(r.Throughput()) + "/s", Note: whole(r.Answered) + " answers in " + digits(r.Elapsed.Seconds()) + " s"},
+		{Name: "throughput", Value: digits(r.Throughput()) + "/s", Note: whole(r.Answered) + " answers in " + digits(r.Elapsed.Seconds()) + "\u00a0s"},
 		{Name: "p50", Value: p(r.Latency.P50), Note: "half were faster"},
 		{Name: "p99", Value: p(r.Latency.P99), Note: "1 of 100 was slower"},
 		{Name: "p99.9", Value: p(r.Latency.P999), Note: "1 of 1,000 was slower"},
@@ -125,13 +125,13 @@ func (f *figures) curves(runs []Run) (*figure, error) {
 }
 
 func (f *figures) split(r *Run) (*figure, error) {
-	var parts []chart.Part
-	for _, s := range r.Steps {
-		part := chart.Part{Name: modelName(s.Model, s.Version), Queue: s.Queue, Compute: s.Compute}
+	parts := make([]chart.Part, len(r.Steps))
+	for i, s := range r.Steps {
+		part := chart.Part{Name: shortName(r.Steps, s), Queue: s.Queue, Compute: s.Compute}
 		if s.Ensemble {
 			part.Queue, part.Compute, part.Whole = 0, 0, s.Total
 		}
-		parts = append(parts, part)
+		parts[i] = part
 	}
 	if len(parts) == 0 {
 		return nil, nil
@@ -143,9 +143,9 @@ func (f *figures) split(r *Run) (*figure, error) {
 }
 
 func (f *figures) batches(b Batches) (*figure, error) {
-	var bars []chart.Bar
-	for _, s := range b.Sizes {
-		bars = append(bars, chart.Bar{Size: s.Size, Count: s.Count})
+	bars := make([]chart.Bar, len(b.Sizes))
+	for i, s := range b.Sizes {
+		bars[i] = chart.Bar(s)
 	}
 	if len(bars) == 0 {
 		return nil, nil
@@ -158,9 +158,9 @@ func (f *figures) batches(b Batches) (*figure, error) {
 }
 
 func spans(stages []Stage) []chart.Span {
-	var spans []chart.Span
-	for _, s := range stages {
-		spans = append(spans, chart.Span{Name: s.Name, Start: s.Start, End: s.Start + s.Duration, Shaded: s.Warmup})
+	spans := make([]chart.Span, len(stages))
+	for i, s := range stages {
+		spans[i] = chart.Span{Name: s.Name, Start: s.Start, End: s.Start + s.Duration, Shaded: s.Warmup}
 	}
 	return spans
 }
@@ -190,6 +190,16 @@ func described(timeline []measure.Interval) string {
 		text += " " + strconv.Itoa(failed) + " of " + strconv.Itoa(len(timeline)) + " intervals have errors."
 	}
 	return text
+}
+
+// shortName is a step's model, with its version where there are several of it.
+func shortName(steps []Step, s Step) string {
+	for _, other := range steps {
+		if other.Model == s.Model && other.Version != s.Version {
+			return modelName(s.Model, s.Version)
+		}
+	}
+	return s.Model
 }
 
 func modelName(model, version string) string {

@@ -37,7 +37,7 @@ func digits(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return none
 	}
-	if v == 0 {
+	if math.Abs(v) < negligible {
 		return "0"
 	}
 	places := max(2-int(math.Floor(math.Log10(math.Abs(v)))), 0)
@@ -45,7 +45,10 @@ func digits(v float64) string {
 }
 
 // mostPlaces bounds the digits behind the point: what comes after them is noise.
-const mostPlaces = 3
+const (
+	mostPlaces = 3
+	negligible = 0.0005
+)
 
 // plain is a number as a person would write it.
 func plain(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -26,7 +26,12 @@ type view struct {
 	Summary *Table
 	Curves  *figure
 	Runs    []runView
+	// Folded is set when there are so many runs that each is to be opened.
+	Folded bool
 }
+
+// maxOpen is how many runs are shown unfolded.
+const maxOpen = 6
 
 // outcome is the page's verdict in a sentence.
 type outcome struct {
@@ -72,7 +77,7 @@ func (f *figures) figure(title, caption, description string, numbers Table, draw
 func newView(r *Report) (*view, error) {
 	v := &view{
 		Title: r.Title, Facts: r.Facts, Command: r.Command, Notes: r.Notes, Outcome: newOutcome(r),
-		Tables: r.Tables, Thresholds: thresholdTable(r.Thresholds), Summary: summaryTable(r.Runs),
+		Tables: r.Tables, Thresholds: thresholdTable(r.Thresholds), Summary: summaryTable(r.Runs), Folded: len(r.Runs) > maxOpen,
 	}
 	if !r.When.IsZero() {
 		v.When = r.When.UTC().Format("2 January 2006, 15:04 UTC")

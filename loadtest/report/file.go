@@ -47,7 +47,7 @@ func (f *File) Write(d Document, command string) error {
 	switch {
 	case f.file == nil:
 		return nil
-	case strings.HasSuffix(strings.ToLower(f.name), ".html"):
+	case IsPage(f.name):
 		p := d.Page()
 		p.Command = command
 		p.Facts = append(p.Facts, page.Fact{Name: "generator", Value: fmt.Sprintf("%s/%s, %d processors, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())})
@@ -56,6 +56,9 @@ func (f *File) Write(d Document, command string) error {
 		return d.JSON(f.file)
 	}
 }
+
+// IsPage tells whether a file of that name gets a page.
+func IsPage(name string) bool { return strings.HasSuffix(strings.ToLower(name), ".html") }
 
 // Close ends the writing.
 func (f *File) Close() error {

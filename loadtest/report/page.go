@@ -16,6 +16,7 @@ const interruptedNote = "The test was ended early."
 func (r Report) Page() *page.Report {
 	target := fmt.Sprintf("%s to %s, model %s, %s", r.Settings.Protocol, r.Settings.URL, r.Settings.Model, r.Settings.dataText())
 	run := runOf(r.Stage, target)
+	r.Usage.Fill(&run)
 	return &page.Report{
 		Title: "Load test of " + r.Settings.Model, When: r.Started, Facts: []page.Fact{{Name: "target", Value: target}},
 		Notes: earlyNotes(r.Interrupted), Runs: []page.Run{run},
@@ -63,7 +64,9 @@ func (s Scenario) Page() *page.Report {
 	if s.About != "" {
 		p.Notes = append([]string{s.About}, p.Notes...)
 	}
-	p.Notes = append(p.Notes, "Outcome: "+s.verdict()+".")
+	if !s.Passed() {
+		p.Notes = append(p.Notes, "Outcome: "+s.verdict()+".")
+	}
 	p.Facts = append(p.Facts, page.Fact{Name: "scenario", Value: s.File})
 	for _, line := range s.Requests {
 		p.Facts = append(p.Facts, page.Fact{Name: "requests", Value: line})
@@ -77,6 +80,7 @@ func (s Scenario) Page() *page.Report {
 		run.Thresholds = append(run.Thresholds, thresholdsOf(r.Stage.Name, r.Verdicts)...)
 		run.Notes = append(run.Notes, notesOf(r)...)
 	}
+	s.Usage.Fill(&run)
 	p.Runs = []page.Run{run}
 	if parts := s.parts(); len(parts.Rows) > 0 {
 		p.Tables = append(p.Tables, parts)

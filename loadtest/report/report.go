@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"triptych/loadtest/measure"
+	"triptych/loadtest/scrape"
 	"triptych/loadtest/stage"
 )
 
@@ -64,6 +65,8 @@ type Report struct {
 	Corrected measure.Spread
 	// Note is a remark on the warm-up; empty for none.
 	Note string
+	// Usage is what the servers say of the test, for a page.
+	Usage scrape.Usage
 	// CPU is what the generator itself used while Result was measured.
 	CPU time.Duration
 }

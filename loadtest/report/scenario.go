@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"triptych/loadtest/measure"
+	"triptych/loadtest/scrape"
 	"triptych/loadtest/stage"
 	"triptych/loadtest/threshold"
 )
@@ -30,6 +31,8 @@ type Scenario struct {
 	// command line does.
 	ErrorsAllowed bool
 	Interrupted   bool
+	// Usage is what the servers say of the test, for a page.
+	Usage scrape.Usage
 }
 
 // Passed tells whether all conditions are met, and there were answers, and no

@@ -34,7 +34,9 @@ type Probe struct {
 // server tells its statistics and how its models are configured.
 type server interface {
 	statistics(ctx context.Context) ([]*inference.ModelStatistics, error)
-	ensemble(ctx context.Context, model, version string) (bool, error)
+	// ensemble gives the models that another is made of, in their order; none for
+	// a model that is no ensemble.
+	ensemble(ctx context.Context, model, version string) ([]string, error)
 	close() error
 }
 
@@ -112,7 +114,7 @@ func portOf(address string) string {
 // Snapshot is what all have told at one moment.
 type Snapshot struct {
 	models    map[modelKey]*inference.ModelStatistics
-	ensembles map[string]bool // by the model's name, of those that have been asked
+	ensembles map[string][]string // the steps of those models that have been asked
 	processes []process
 	notes     []string
 }
@@ -123,7 +125,7 @@ type modelKey struct{ name, version string }
 func (p *Probe) Read(ctx context.Context) *Snapshot {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	s := &Snapshot{models: map[modelKey]*inference.ModelStatistics{}, ensembles: map[string]bool{}}
+	s := &Snapshot{models: map[modelKey]*inference.ModelStatistics{}, ensembles: map[string][]string{}}
 	s.processes = make([]process, len(p.metrics))
 	var asking sync.WaitGroup
 	for i, e := range p.metrics {
@@ -155,7 +157,6 @@ func (p *Probe) readModels(ctx context.Context, s *Snapshot) {
 			continue
 		}
 		// A server without this extension has no ensembles that one could tell.
-		is, err := p.server.ensemble(ctx, m.GetName(), m.GetVersion())
-		s.ensembles[m.GetName()] = is && err == nil
+		s.ensembles[m.GetName()], _ = p.server.ensemble(ctx, m.GetName(), m.GetVersion())
 	}
 }

@@ -2,7 +2,6 @@ package scrape
 
 import (
 	"context"
-	"encoding/json"
 	"net/url"
 
 	"google.golang.org/grpc"
@@ -12,9 +11,6 @@ import (
 	"triptych/proto/inference"
 	"triptych/shared/failure"
 )
-
-// ensemblePlatform is how a configuration says that a model is made of others.
-const ensemblePlatform = "ensemble"
 
 // grpcServer asks by gRPC.
 type grpcServer struct {
@@ -40,12 +36,22 @@ func (s *grpcServer) statistics(ctx context.Context) ([]*inference.ModelStatisti
 	return resp.GetModelStats(), nil
 }
 
-func (s *grpcServer) ensemble(ctx context.Context, model, version string) (bool, error) {
+func (s *grpcServer) ensemble(ctx context.Context, model, version string) ([]string, error) {
 	resp, err := s.client.ModelConfig(ctx, &inference.ModelConfigRequest{Name: model, Version: version})
 	if err != nil {
-		return false, failure.FromStatus(err, s.conn.Target())
+		return nil, failure.FromStatus(err, s.conn.Target())
 	}
-	return resp.GetConfig().GetPlatform() == ensemblePlatform, nil
+	return steps(resp.GetConfig()), nil
+}
+
+// steps are the models of an ensemble.
+func steps(config *inference.ModelConfig) []string {
+	list := config.GetEnsembleScheduling().GetStep()
+	names := make([]string, len(list))
+	for i, step := range list {
+		names[i] = step.GetModelName()
+	}
+	return names
 }
 
 func (s *grpcServer) close() error { return s.conn.Close() }
@@ -68,22 +74,20 @@ func (s *restServer) statistics(ctx context.Context) ([]*inference.ModelStatisti
 	return resp.GetModelStats(), nil
 }
 
-func (s *restServer) ensemble(ctx context.Context, model, version string) (bool, error) {
+func (s *restServer) ensemble(ctx context.Context, model, version string) ([]string, error) {
 	path := "/v2/models/" + url.PathEscape(model)
 	if version != "" {
 		path += "/versions/" + url.PathEscape(version)
 	}
 	body, err := s.client.get(ctx, s.base+path+"/config")
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	var config struct {
-		Platform string `json:"platform"`
+	var config inference.ModelConfig
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(body, &config); err != nil {
+		return nil, failure.Wrap(err, failure.Internal, "the configuration can't be read")
 	}
-	if err := json.Unmarshal(body, &config); err != nil {
-		return false, failure.Wrap(err, failure.Internal, "the configuration can't be read")
-	}
-	return config.Platform == ensemblePlatform, nil
+	return steps(&config), nil
 }
 
 func (s *restServer) close() error { return nil } // the probe closes the client

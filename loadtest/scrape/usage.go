@@ -11,7 +11,8 @@ import (
 
 // Usage is what happened between two snapshots.
 type Usage struct {
-	// Steps are the models that had requests: first those that are made of others.
+	// Steps are the models that had requests: first ensembles, then their steps in
+	// order, then others.
 	Steps []page.Step
 	// Batches are those of models that ran any larger than 1, or more than one size.
 	Batches  []page.Batches
@@ -34,7 +35,7 @@ func (s *Snapshot) Since(before *Snapshot) Usage {
 			u.Notes = append(u.Notes, "Model "+key.name+" version "+key.version+" was loaded again during the run: what it did before is not counted.")
 			then = nil
 		}
-		step, ok := stepOf(now, then, s.ensembles[key.name])
+		step, ok := stepOf(now, then, len(s.ensembles[key.name]) > 0)
 		if !ok {
 			continue
 		}
@@ -44,7 +45,7 @@ func (s *Snapshot) Since(before *Snapshot) Usage {
 		}
 	}
 	slices.SortFunc(u.Steps, func(a, b page.Step) int {
-		return cmp.Or(compareBools(b.Ensemble, a.Ensemble), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Version, b.Version))
+		return cmp.Or(cmp.Compare(s.place(a.Model), s.place(b.Model)), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Version, b.Version))
 	})
 	slices.SortFunc(u.Batches, func(a, b page.Batches) int {
 		return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Version, b.Version))
@@ -62,15 +63,21 @@ func notes(all ...[]string) []string {
 	return slices.Compact(list)
 }
 
-func compareBools(a, b bool) int {
-	switch {
-	case a == b:
+// last is the place of models that belong to no ensemble.
+const last = 1 << 20
+
+// place orders models: ensembles, their steps in order, others.
+func (s *Snapshot) place(model string) int {
+	if len(s.ensembles[model]) > 0 {
 		return 0
-	case a:
-		return 1
-	default:
-		return -1
 	}
+	place := last
+	for _, steps := range s.ensembles {
+		if i := slices.Index(steps, model); i >= 0 {
+			place = min(place, i+1)
+		}
+	}
+	return place
 }
 
 // reset tells whether a model has begun to count anew.

@@ -25,6 +25,8 @@ type Runner struct {
 	Whole *measure.Recorder
 	// Timeline gets warm-ups too, beside what Whole tells it; may be nil.
 	Timeline *measure.Timeline
+	// Begin, if there is one, is called between a warm-up and its measurement.
+	Begin func()
 	// Hopeless, if there is one, is asked now and then about a measurement that
 	// runs: true ends it.
 	Hopeless func(measure.Result, Stage) bool
@@ -38,6 +40,9 @@ func (r *Runner) Run(ctx context.Context, s Stage) Result {
 	result := Result{Stage: s, Started: time.Now()}
 	if s.Warmup.Duration > 0 {
 		result.Warmup = r.warm(ctx, s)
+	}
+	if r.Begin != nil {
+		r.Begin()
 	}
 	recorder := measure.NewRecorder()
 	result.Began, result.Percentile = time.Now(), recorder.Percentile

@@ -111,8 +111,13 @@ func TestExpected(t *testing.T) {
 	if r := recorder.Result(); r.Answered != 5 || r.Errors != 5 || r.Faults[0].Kind != measure.WrongAnswer {
 		t.Errorf("%+v", r)
 	}
-	if err := w.Try(t.Context()); err == nil || measure.FaultOf(err).Kind != measure.WrongAnswer {
-		t.Errorf("a try of the wrong: %v", err)
+	if err := w.Try(t.Context()); err != nil {
+		t.Errorf("a server that is wrong is said not to answer: %v", err)
+	}
+	busy := targettest.Start(t, func([]byte) ([]string, error) { return nil, failure.New(failure.Busy, "full") })
+	full := open(t, workload.Spec{Weight: 1, Target: options(target.Classify, busy.URL), Images: []string{pictures(t, "a")}})
+	if err := full.Try(t.Context()); err == nil || measure.FaultOf(err).Kind != "HTTP 429 BUSY" {
+		t.Errorf("a try of a full server: %v", err)
 	}
 }
 

@@ -2,9 +2,13 @@ package gate_test
 
 import (
 	"math/rand/v2"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"triptych/gateway/admission/gate"
 	"triptych/shared/call"
@@ -13,8 +17,7 @@ import (
 
 // about is a time that varies as on a busy machine.
 func about(d time.Duration) func() time.Duration {
-	rng := rand.New(rand.NewPCG(3, 4))
-	return func() time.Duration { return time.Duration(float64(d) * (0.7 + 0.6*rng.Float64())) }
+	return func() time.Duration { return time.Duration(float64(d) * (0.7 + 0.6*rand.Float64())) }
 }
 
 // Three times as much as a model can do: it does what it can, those who are answered
@@ -23,21 +26,25 @@ func TestOverload(t *testing.T) {
 	tests := map[string]struct {
 		service  func() service
 		capacity float64 // requests a second
+		later    float64 // how much later the last answers may come than at 80 %
 	}{
-		"a few at a time":   {func() service { return slots(4, about(20*time.Millisecond)) }, 200},
-		"many at a time":    {func() service { return slots(40, about(80*time.Millisecond)) }, 500},
-		"batches":           {func() service { return (&batches{most: 16, fixed: 5 * time.Millisecond, each: 150 * time.Microsecond}).work }, 2162},
-		"large, slow batch": {func() service { return (&batches{most: 64, fixed: 80 * time.Millisecond, each: time.Millisecond}).work }, 444},
-		"slow":              {func() service { return slots(16, about(2*time.Second)) }, 8},
+		"a few at a time": {func() service { return slots(4, about(20*time.Millisecond)) }, 200, 5}, // of which the least that may be in work is four times the best
+		"many at a time":  {func() service { return slots(40, about(80*time.Millisecond)) }, 500, 3},
+		"batches": {func() service {
+			return (&batches{most: 16, fixed: 5 * time.Millisecond, each: 150 * time.Microsecond}).work
+		}, 2162, 2.7},
+		"large, slow batch": {func() service { return (&batches{most: 64, fixed: 80 * time.Millisecond, each: time.Millisecond}).work }, 444, 2.7},
+		"slow":              {func() service { return slots(16, about(2*time.Second)) }, 8, 2.5},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g, _ := gates(t)
 				l := &load{gates: g, service: tt.service(), rate: 0.8 * tt.capacity}
-				const d = 30 * time.Second
+				const d = 15 * time.Second
 				usual := answered(l.run(t, d))
 				l.rate = 3 * tt.capacity
+				l.run(t, 10*time.Second)
 				begin := time.Now()
 				all := l.run(t, d)
 				took := time.Since(begin).Seconds()
@@ -45,10 +52,9 @@ func TestOverload(t *testing.T) {
 				if rate := float64(len(good)) / took; rate < 0.9*tt.capacity {
 					t.Errorf("%.0f answers a second, of %.0f", rate, tt.capacity)
 				}
-				if got, most := p99(good), 2*p99(usual); got > most {
-					t.Logf("p99 is %s, at 80 %% it is %s", got, p99(usual))
+				if got, most := p99(good), tt.later*p99(usual).Seconds(); got.Seconds() > most {
+					t.Errorf("p99 is %s, at 80 %% it is %s", got, p99(usual))
 				}
-				t.Logf("%.0f of %.0f p99 is %s, at 80 %% it is %s", float64(len(good))/took, tt.capacity, p99(good), p99(usual))
 				for kind, n := range kinds(all) {
 					if kind != failure.Busy {
 						t.Errorf("%d ended as %s", n, kind)
@@ -68,18 +74,19 @@ func TestOverload(t *testing.T) {
 func TestLatencyChangesForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, _ := gates(t)
-		takes := 20 * time.Millisecond
-		l := &load{gates: g, service: slots(32, func() time.Duration { return about(takes)() })}
-		for _, takes = range []time.Duration{20 * time.Millisecond, 200 * time.Millisecond, 10 * time.Millisecond} {
+		var now atomic.Int64
+		l := &load{gates: g, service: slots(32, func() time.Duration { return about(time.Duration(now.Load()))() })}
+		for _, takes := range []time.Duration{20 * time.Millisecond, 200 * time.Millisecond, 10 * time.Millisecond} {
+			now.Store(int64(takes))
 			capacity := 32 / takes.Seconds()
 			l.rate = 2 * capacity
-			l.run(t, 5*time.Second)
+			l.run(t, 15*time.Second)
 			begin := time.Now()
 			good := answered(l.run(t, 10*time.Second))
 			if rate := float64(len(good)) / time.Since(begin).Seconds(); rate < 0.9*capacity {
 				t.Errorf("at %s: %.0f answers a second, of %.0f", takes, rate, capacity)
 			}
-			if got := p99(good); got > 5*takes {
+			if got := p99(good); got > 8*takes {
 				t.Errorf("at %s: p99 is %s", takes, got)
 			}
 		}
@@ -111,7 +118,7 @@ func TestFairness(t *testing.T) {
 					return call.Info{Tenant: "bob"}
 				}}
 				l.run(t, 3*time.Second)
-				good := answered(l.run(t, 20*time.Second))
+				good := answered(l.run(t, 10*time.Second))
 				ann := 0.0
 				for _, o := range good {
 					if o.info.Tenant == "ann" {
@@ -138,7 +145,7 @@ func TestUrgentGoFirst(t *testing.T) {
 		}}
 		l.run(t, 3*time.Second)
 		got, all := map[uint64]float64{}, map[uint64]float64{}
-		for _, o := range l.run(t, 20*time.Second) {
+		for _, o := range l.run(t, 10*time.Second) {
 			all[o.info.Priority]++
 			if o.err == nil {
 				got[o.info.Priority]++
@@ -161,7 +168,7 @@ func TestDeadlinesInOverload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, _ := gates(t)
 		l := &load{gates: g, service: slots(16, about(40*time.Millisecond)), rate: 1200, timeout: 150 * time.Millisecond}
-		all := l.run(t, 20*time.Second)
+		all := l.run(t, 10*time.Second)
 		expired := 0
 		for _, o := range all {
 			if o.took > 250*time.Millisecond {
@@ -171,11 +178,44 @@ func TestDeadlinesInOverload(t *testing.T) {
 				expired++
 			}
 		}
-		if part := float64(expired) / float64(len(all)); part > 0.03 {
+		if part := float64(expired) / float64(len(all)); part > 0.05 {
 			t.Errorf("%.3f were let in for nothing", part)
 		}
-		if got := len(answered(all)); got < 0.9*400*20 {
+		if got := len(answered(all)); got < 0.8*400*10 {
 			t.Errorf("%d answers", got)
+		}
+	})
+}
+
+// TestLateInside: callers who give up before the model has worked off what it was let
+// to are nobody's measure of latency, and still the limit goes down, until most of what
+// the model can do is answered in time: the least limit is eight times the best here.
+func TestLateInside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _ := gates(t)
+		l := &load{gates: g, service: slots(2, about(20*time.Millisecond)), rate: 300, timeout: 250 * time.Millisecond}
+		l.run(t, 10*time.Second)
+		if n := len(answered(l.run(t, 10*time.Second))); n < 600 {
+			t.Errorf("%d were answered in 10 s, by a model that can do 1000", n)
+		}
+	})
+}
+
+// TestImpatientCallers: deadlines that no answer could meet say nothing of the model,
+// and take nothing from the others.
+func TestImpatientCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, registry := gates(t)
+		l := &load{gates: g, service: slots(64, about(100*time.Millisecond)), rate: 100}
+		l.run(t, 5*time.Second)
+		l.service, l.timeout = func() { time.Sleep(5 * time.Millisecond) }, time.Millisecond
+		l.run(t, 10*time.Second)
+		if err := testutil.GatherAndCompare(registry, strings.NewReader(`
+			# HELP triptych_admission_limit Requests of a model that may be in work, without the swing of measuring.
+			# TYPE triptych_admission_limit gauge
+			triptych_admission_limit{model="m"} 32
+		`), "triptych_admission_limit"); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -27,7 +27,7 @@ const (
 // pace is how fast a model works, and whether more comes than that.
 type pace struct {
 	held     float64 // seconds for which requests hold a pass, a moving average
-	service  float64 // the same of those that were answered well
+	service  float64 // the same of those that were answered well, or too late
 	busy     time.Time
 	calm     time.Time
 	standing bool

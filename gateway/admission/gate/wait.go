@@ -79,6 +79,12 @@ func (g *gate) leave(now, since time.Time, err error) {
 		g.pace.served(held)
 	case kind == failure.Busy:
 		g.limit.Refused(now)
+	case kind == failure.Deadline && held >= g.pace.needs():
+		// It had as long as those that are answered take; with less, its caller may have
+		// wanted too much. Were only the answered counted, all that a model needs would
+		// seem to be less than it is.
+		g.limit.Late(now)
+		g.pace.served(held)
 	}
 	if kind != failure.Cancelled || err == nil {
 		g.pace.left(held)

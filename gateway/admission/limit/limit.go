@@ -26,16 +26,34 @@ import (
 const (
 	// wanted is the gradient at which the limit rests: a limit that is 10 % greater
 	// would raise the throughput by less than 1 %.
-	wanted = 0.87
+	wanted = 0.9
+	// stride is how much the first limits grow from one to the next, as in TCP's slow
+	// start, until one is found that had more wait: until the gradient is above doubtful.
+	stride, doubtful = 1.5, 0.8
 	// swing is how far the limit goes above and below its centre, as a factor.
-	swing = 1.15
+	swing = 1.25
 	// believe is the weight of a new gradient against those before.
 	believe = 0.35
+	// most is how far from the wanted one a gradient is believed to be: as far on either
+	// side, so that noise alone leads nowhere.
+	most = 0.6
 	// Steps of the centre, as logarithms: how much of the difference to the wanted
 	// gradient is made good at a time, and the most.
 	gainUp, gainDown, mostUp, mostDown = 0.5, 2.0, 0.4, 0.2
+	// doubt is what the centre falls by when nothing sure was found: else noise would
+	// have it wander, and a limit that is too high costs more than one that is too low
+	// and is soon found to be.
+	doubt = 0.02
+	// longest is how many times the least latency a request may take, whatever the
+	// gradient is: batching takes less, and what noise may lead to is bounded. The least
+	// is forgotten at a rate; and what takes that long at the least limit is slow by
+	// itself: that is another version of the model.
+	longest, forget = 6.0, 0.005
 	// cut is what a model's own refusal does to the centre, as AIMD has it.
 	cut = 0.9
+	// mostLate is the share of requests lately that may be late before that counts
+	// like a refusal, and lateWeight the weight of the newest one.
+	mostLate, lateWeight = 0.1, 1. / 32
 	// A phase has so many samples at the least, and so many for each request that is
 	// in flight: the batches of a model come back together.
 	leastSamples, samplesEach = 60, 3
@@ -48,13 +66,16 @@ const (
 type Limit struct {
 	cfg      Config
 	centre   float64
+	starting bool
 	floor    int // what the model is known to hold in its batches
 	gradient float64
 	phase    phase
 	history  []point // of the last phases, oldest first
 	held     float64 // seconds, a moving average
+	late     float64 // share of the last requests, a moving average
 	dropped  time.Time
 	baseline time.Duration
+	least    float64 // the logarithm of the least mean latency of a phase; 0 before one
 }
 
 // phase is a time in which the limit stays where it is.
@@ -71,7 +92,7 @@ type point struct{ flying, held float64 }
 
 // New makes a limit. The settings have been validated.
 func New(cfg Config) *Limit {
-	return &Limit{cfg: cfg, centre: float64(cfg.Initial), gradient: wanted}
+	return &Limit{cfg: cfg, centre: float64(cfg.Initial), gradient: wanted, starting: true}
 }
 
 // Now is how many requests may be in flight.
@@ -121,6 +142,7 @@ func (l *Limit) Done(now time.Time, held time.Duration, flying int) {
 	if l.cfg.Fixed > 0 {
 		return
 	}
+	l.late -= lateWeight * l.late
 	seconds := max(held.Seconds(), 1e-6)
 	if l.held == 0 {
 		l.held = seconds
@@ -148,22 +170,59 @@ func (l *Limit) end(now time.Time) {
 	p := l.phase
 	l.phase = phase{since: now}
 	n := float64(p.samples)
+	found := point{math.Log(p.flying / n), math.Log(p.held / n)}
+	l.watch(found)
 	if p.flying/n < full*float64(l.at(p.side)) {
 		// The callers ask for less: there is nothing to find out.
 		l.history = l.history[:0]
 		return
 	}
-	l.phase.side = -1
-	if p.side < 0 {
+	switch {
+	case l.starting:
+	case p.side < 0:
 		l.phase.side = 1
 		l.baseline = time.Duration(p.held / n * float64(time.Second))
+	default:
+		l.phase.side = -1
 	}
-	l.history = append(l.history, point{math.Log(p.flying / n), math.Log(p.held / n)})
+	l.history = append(l.history, found)
 	if len(l.history) > 3 {
 		l.history = l.history[1:]
 	}
+	if l.starting {
+		l.start()
+		return
+	}
 	l.move()
 }
+
+// start takes the first strides, which are large: from any limit to the one that is
+// wanted in a few.
+func (l *Limit) start() {
+	if n := len(l.history); n > 1 {
+		a, b := l.history[n-2], l.history[n-1]
+		if b.held-a.held > doubtful*(b.flying-a.flying) {
+			l.starting = false
+			l.centre = l.bounded(l.centre / stride)
+			l.history = l.history[:0]
+			l.phase.side = -1
+			return
+		}
+	}
+	before := l.bounded(l.centre)
+	l.centre = l.bounded(before * stride)
+	l.starting = l.centre > before
+}
+
+// watch keeps the least latency.
+func (l *Limit) watch(found point) {
+	if l.least == 0 || l.tooLong(found) && l.bounded(l.centre*0.99) == l.bounded(l.centre) {
+		l.least = found.held
+	}
+	l.least = min(l.least+forget, found.held)
+}
+
+func (l *Limit) tooLong(found point) bool { return found.held > l.least+math.Log(longest) }
 
 func (l *Limit) at(side int) int {
 	was := l.phase.side
@@ -184,15 +243,21 @@ func (l *Limit) move() {
 		return
 	}
 	found := (b.held - (a.held+c.held)/2) / flying
-	l.gradient += believe * (min(max(found, -0.5), 1.5) - l.gradient)
-	step := wanted - l.gradient
+	// Had nothing but the limit changed, the first and the last phase would be alike:
+	// what they differ by, beyond what they had in flight, is noise.
+	noise := math.Abs(c.held-a.held-(c.flying-a.flying)) / math.Abs(flying)
+	sure := 1 / (1 + 4*noise*noise)
+	found = min(max(found, wanted-most), wanted+most)
+	l.gradient += believe * sure * (found - l.gradient)
+	step := gainDown * (wanted - l.gradient)
 	if step > 0 {
-		step = min(gainUp*step, mostUp)
-	} else {
-		step = max(gainDown*step, -mostDown)
+		step *= gainUp / gainDown
 	}
-	l.centre = l.bounded(l.centre) * math.Exp(step)
-	l.centre = l.bounded(l.centre)
+	step = min(max(step*sure, -mostDown), mostUp) - doubt*(1-sure)
+	if l.tooLong(c) {
+		step = -mostDown
+	}
+	l.centre = l.bounded(l.bounded(l.centre) * math.Exp(step))
 }
 
 // Refused learns that the model itself had no room for a request: there is more in
@@ -203,5 +268,15 @@ func (l *Limit) Refused(now time.Time) {
 	}
 	l.dropped = now
 	l.centre = l.bounded(l.bounded(l.centre) * cut)
+	l.starting = false
 	l.history = l.history[:0]
+}
+
+// Late learns that a request's deadline passed in the model, though it had as long as
+// others take. Work that is given up tells nothing of latency, so that without this the
+// limit would stay where nobody is answered in time.
+func (l *Limit) Late(now time.Time) {
+	if l.late += lateWeight * (1 - l.late); l.late > mostLate {
+		l.Refused(now)
+	}
 }

@@ -30,6 +30,7 @@ type world struct {
 	flying  int
 	demand  int // requests that callers would have in flight; those beyond the limit wait
 	done    int
+	slow    float64       // how much slower the machine is at the moment
 	latency time.Duration // of all that are done
 	most    time.Duration
 }
@@ -55,7 +56,7 @@ func (e *events) Pop() any {
 }
 
 func newWorld(l limiter, s service, demand int) *world {
-	return &world{rng: rand.New(rand.NewPCG(1, 2)), limit: l, target: s, demand: demand}
+	return &world{rng: rand.New(rand.NewPCG(1, 2)), limit: l, target: s, demand: demand, slow: 1}
 }
 
 func (w *world) after(d time.Duration, run func()) {
@@ -141,7 +142,13 @@ func (s *slots) begin(w *world, started time.Duration) {
 
 // jitter is a time that is now and then longer, as on a busy machine.
 func jitter(w *world, d time.Duration, noise float64) time.Duration {
-	return time.Duration(float64(d) * math.Exp(noise*w.rng.NormFloat64()))
+	return time.Duration(float64(d) * w.slow * math.Exp(noise*w.rng.NormFloat64()))
+}
+
+// others has others use the machine: every so often it is slower or faster.
+func (w *world) others(spread float64, every time.Duration) {
+	w.slow = math.Exp(spread * w.rng.NormFloat64())
+	w.after(time.Duration(float64(every)*(0.5+w.rng.Float64())), func() { w.others(spread, every) })
 }
 
 // batches runs batches, of which each takes a fixed time and one for each request.

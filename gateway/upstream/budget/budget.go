@@ -1,7 +1,7 @@
 // Package budget bounds how many calls are made a second time: a part of those that
 // were made lately, and some a second whatever that is, so that second tries can't
-// become a storm that keeps a fleet down. It is Finagle's RetryBudget, with the same
-// numbers: https://twitter.github.io/finagle/docs/com/twitter/finagle/service/RetryBudget.html
+// become a storm that keeps a fleet down. It is Finagle's RetryBudget
+// (com.twitter.finagle.service), whose numbers are the gateway's defaults.
 package budget
 
 import (

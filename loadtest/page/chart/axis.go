@@ -18,6 +18,9 @@ func (m marks) Ticks(_, _ float64) []plot.Tick { return m }
 // wording makes a tick's text.
 type wording func(float64) string
 
+// logTicks is how many marks fit above each other on a logarithmic axis.
+const logTicks = 9
+
 // spread is how many times as great the greatest value may be as the least
 // before an axis becomes logarithmic.
 const spread = 20
@@ -26,7 +29,7 @@ const spread = 20
 // most. It tells whether the axis is logarithmic.
 func valuesAxis(axis *plot.Axis, least, most float64, ticks int, words wording) bool {
 	if least > 0 && most/least > spread {
-		logarithmic(axis, least, most, ticks, words)
+		logarithmic(axis, least, most, logTicks, words)
 		return true
 	}
 	fromZero(axis, most, ticks, words)
@@ -37,9 +40,9 @@ func valuesAxis(axis *plot.Axis, least, most float64, ticks int, words wording) 
 func fromZero(axis *plot.Axis, most float64, ticks int, words wording) {
 	step := roundStep(most, ticks)
 	n := max(int(math.Ceil(most/step-1e-9)), 1)
-	var m marks
-	for i := range n + 1 {
-		m = append(m, plot.Tick{Value: float64(i) * step, Label: words(float64(i) * step)})
+	m := make(marks, n+1)
+	for i := range m {
+		m[i] = plot.Tick{Value: float64(i) * step, Label: words(float64(i) * step)}
 	}
 	axis.Min, axis.Max, axis.Tick.Marker = 0, float64(n)*step, m
 }
@@ -113,8 +116,9 @@ func timeAxis(axis *plot.Axis, end time.Duration, ticks int) {
 			break
 		}
 	}
-	step *= (end/step + time.Duration(ticks) - 1) / time.Duration(ticks) // for weeks
-	step = max(step, steps[0])
+	if most := int64(end/step) / int64(ticks); most > 1 { // a test of weeks
+		step = time.Duration(int64(step) * most)
+	}
 	var m marks
 	for at := time.Duration(0); at <= end; at += step {
 		m = append(m, plot.Tick{Value: at.Seconds(), Label: clock(at)})

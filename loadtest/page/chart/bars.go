@@ -27,10 +27,10 @@ func Sizes(l svg.Label, bars []Bar) (Picture, error) {
 	total = max(total, 1)
 	return render(l, [2]shape{wide(200), narrow(200)}, func(s shape) (*plot.Plot, error) {
 		p := base()
-		values, ticks := plotter.Values{}, marks{}
+		values, ticks := make(plotter.Values, len(bars)), marks{}
 		every := max(len(bars)*3/(s.ticks*5)+1, 1)
 		for i, b := range bars {
-			values = append(values, float64(b.Count)/float64(total))
+			values[i] = float64(b.Count) / float64(total)
 			if len(bars) <= s.ticks || i%every == 0 {
 				ticks = append(ticks, plot.Tick{Value: float64(i), Label: strconv.FormatInt(b.Size, 10)})
 			}
@@ -109,9 +109,9 @@ func Split(l svg.Label, parts []Part) (Picture, error) {
 func addStack(p *plot.Plot, parts []Part) error {
 	var below *plotter.BarChart
 	for i, key := range partKeys() {
-		values := plotter.Values{}
-		for _, part := range parts {
-			values = append(values, part.times()[i])
+		values := make(plotter.Values, len(parts))
+		for n, part := range parts {
+			values[n] = part.times()[i]
 		}
 		bars, err := plotter.NewBarChart(values, rowHeight*0.6)
 		if err != nil {
@@ -129,9 +129,9 @@ func addStack(p *plot.Plot, parts []Part) error {
 
 // rowsAxis names rows from below, with grid lines upright.
 func rowsAxis(p *plot.Plot, names []string) {
-	var m marks
+	m := make(marks, len(names))
 	for i, name := range names {
-		m = append(m, plot.Tick{Value: float64(i), Label: name})
+		m[i] = plot.Tick{Value: float64(i), Label: name}
 	}
 	p.Y.Min, p.Y.Max, p.Y.Tick.Marker = -0.6, float64(len(names))-0.4, m
 	p.Y.Padding = 6

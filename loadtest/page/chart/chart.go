@@ -91,7 +91,7 @@ func wide(height vg.Length) shape {
 }
 
 func narrow(height vg.Length) shape {
-	return shape{name: "narrow", width: 380, height: height, ticks: 4, letters: 16}
+	return shape{name: "narrow", width: 380, height: height, ticks: 4, letters: 20}
 }
 
 // letterSize is that of all texts in points.

@@ -16,8 +16,12 @@ type Curve struct {
 	Points []measure.Percentile
 }
 
-// furthest is the last percentile of the axis, 99.99, as one of so many.
-const furthest = 10_000
+// furthest is the last percentile of the axis, 99.99, as one of so many. The
+// points of a distribution seldom hit it, so that one behind it is drawn too.
+const (
+	furthest = 10_000
+	behind   = 1.2
+)
 
 // Percentiles are curves as HdrHistogram's plots have them: each nine takes the
 // same room. Only as many curves are drawn as there are colours. A percentile
@@ -67,7 +71,7 @@ func drawable(points []measure.Percentile) plotter.XYs {
 	var xys plotter.XYs
 	for _, at := range points {
 		slower := 1 - at.Percent/100
-		if x := 1 / slower; slower > 0 && x <= min(furthest*1.001, max(total, 1)) {
+		if x := 1 / slower; slower > 0 && x <= min(behind*furthest, 1.001*max(total, 1)) {
 			xys = append(xys, plotter.XY{X: x, Y: max(ms(at.Latency), 0.001)})
 		}
 	}

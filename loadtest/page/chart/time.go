@@ -233,7 +233,7 @@ type hints struct {
 
 // Plot lays an area over each interval.
 func (h hints) Plot(c draw.Canvas, p *plot.Plot) {
-	canvas, ok := c.Canvas.(*svg.Canvas)
+	canvas, ok := innermost(c).(*svg.Canvas)
 	if !ok || !h.on {
 		return
 	}
@@ -244,6 +244,17 @@ func (h hints) Plot(c draw.Canvas, p *plot.Plot) {
 			Max: vg.Point{X: x((i.Start + i.Width).Seconds()), Y: c.Max.Y},
 		}
 		canvas.Hint(area, hint(i))
+	}
+}
+
+// innermost is the canvas that a plot has cropped.
+func innermost(c vg.Canvas) vg.Canvas {
+	for {
+		cropped, ok := c.(draw.Canvas)
+		if !ok {
+			return c
+		}
+		c = cropped.Canvas
 	}
 }
 

@@ -24,7 +24,7 @@ type lane struct {
 type ticket struct {
 	cost    int64
 	lane    *lane
-	virtual int64         // the queue's when it came
+	virtual int64 // the queue's when it came
 	came    time.Time
 	in      bool          // it was let in
 	turn    chan struct{} // closed when it is let in, nil when that was at once

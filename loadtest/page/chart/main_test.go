@@ -1,0 +1,9 @@
+package chart_test
+
+import (
+	"testing"
+
+	"triptych/shared/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }

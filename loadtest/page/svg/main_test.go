@@ -1,0 +1,9 @@
+package svg_test
+
+import (
+	"testing"
+
+	"triptych/shared/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
