@@ -94,7 +94,16 @@ func (k *Key) Check(n int, resp *inference.ModelInferResponse) error {
 			return nil
 		}
 	}
-	return &measure.Fault{Kind: measure.WrongAnswer, Message: fmt.Sprintf("image %d got %q with %v", n, labels, scores)}
+	return &measure.Fault{Kind: measure.WrongAnswer, Message: fmt.Sprintf("image %d got %q with %.3f, right is %v", n, labels, scores, k.scores(n))}
+}
+
+// scores are all that are right for an image.
+func (k *Key) scores(n int) []map[string]float32 {
+	list := make([]map[string]float32, len(k.right[n]))
+	for i, right := range k.right[n] {
+		list[i] = right.scores
+	}
+	return list
 }
 
 func (a answer) fits(labels []string, scores []float32) bool {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -125,7 +124,7 @@ func (w *watching) turn(ctx context.Context, name string, s *side, n int) error 
 
 // scrape reads the metrics of all services, again and again until ctx ends.
 func scrape(ctx context.Context, s *stack.Stack) error {
-	client := &http.Client{Transport: &http.Transport{}}
+	client := stack.NewClient()
 	defer client.CloseIdleConnections()
 	tick := time.NewTicker(scrapePause)
 	defer tick.Stop()
@@ -146,7 +145,7 @@ func scrape(ctx context.Context, s *stack.Stack) error {
 // judge compares. Spans that were dropped would have cost nothing, so there may be
 // none.
 func (w *watching) judge(ctx context.Context) error {
-	client := &http.Client{Transport: &http.Transport{}}
+	client := stack.NewClient()
 	defer client.CloseIdleConnections()
 	dropped := 0.0
 	for _, service := range w.stacks[observedOn].Services {

@@ -34,7 +34,7 @@ func newWatch(s *stack.Stack, minute time.Duration) *watch {
 
 // until looks until ctx ends, and then once more.
 func (w *watch) until(ctx context.Context) {
-	client := &http.Client{Transport: &http.Transport{}}
+	client := stack.NewClient()
 	defer client.CloseIdleConnections()
 	tick := time.NewTicker(w.pause)
 	defer tick.Stop()

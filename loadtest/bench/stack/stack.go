@@ -58,16 +58,24 @@ type Stack struct {
 	Services []*Service
 }
 
-// Start runs the stages, then the gateway, and waits until a model is ready.
+// Start runs the stages, then the gateway, and waits until all say that they can serve
+// what they were promised to: a model of which an older version is ready already would
+// give other answers a moment later. Then it waits for models.
 func Start(ctx context.Context, o Options, models ...string) (*Stack, error) {
 	s := &Stack{}
-	if err := s.start(ctx, o); err != nil {
-		return nil, errors.Join(err, s.Stop())
+	err := s.start(ctx, o)
+	for _, service := range s.Services {
+		if err == nil {
+			err = service.ready(ctx)
+		}
 	}
 	for _, model := range models {
-		if err := s.Gateway.Server().Ready(ctx, model); err != nil {
-			return nil, errors.Join(err, s.Stop())
+		if err == nil {
+			err = s.Gateway.Server().Ready(ctx, model)
 		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Stop())
 	}
 	return s, nil
 }

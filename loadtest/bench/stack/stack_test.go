@@ -2,7 +2,6 @@ package stack_test
 
 import (
 	"errors"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,7 +53,7 @@ func TestStack(t *testing.T) {
 	if err != nil || cerr != nil || memory < 5<<20 || cpu <= 0 {
 		t.Errorf("memory %d, CPU %s, errors %v, %v", memory, cpu, err, cerr)
 	}
-	client := &http.Client{Transport: &http.Transport{}}
+	client := stack.NewClient()
 	defer client.CloseIdleConnections()
 	for name, least := range map[string]float64{"go_goroutines": 5, "go_gc_duration_seconds": 0, "there_is_no_such": 0} {
 		if got, err := s.Gateway.Scrape(t.Context(), client, name); err != nil || got < least {

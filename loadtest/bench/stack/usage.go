@@ -3,6 +3,7 @@ package stack
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,8 +12,11 @@ import (
 	"time"
 )
 
-// scrapeTime bounds one look at a service's metrics.
-const scrapeTime = 5 * time.Second
+// askTime bounds one look at a service.
+const askTime = 5 * time.Second
+
+// NewClient is what Scrape asks with, again and again. Close its idle connections.
+func NewClient() *http.Client { return &http.Client{Transport: &http.Transport{}, Timeout: askTime} }
 
 // Memory is the resident memory of all processes together, in bytes.
 func (s *Stack) Memory() (int64, error) {
@@ -43,21 +47,42 @@ func (s *Stack) CPU() (time.Duration, error) {
 // Scrape reads the metrics as Prometheus does, and gives the sum of those of a name
 // over all labels; 0 where there are none.
 func (s *Service) Scrape(ctx context.Context, client *http.Client, name string) (float64, error) {
-	ctx, cancel := context.WithTimeout(ctx, scrapeTime)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.admin+"/metrics", http.NoBody)
+	resp, err := s.ask(ctx, client, "metrics")
 	if err != nil {
 		return 0, err
 	}
+	defer func() { _ = resp.Body.Close() }() // read to its end, or the connection is lost anyway
+	return sumOf(resp.Body, name)
+}
+
+// ask is a good answer on the operators' port. Close its body.
+func (s *Service) ask(ctx context.Context, client *http.Client, what string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.admin+"/"+what, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return 0, fmt.Errorf("metrics of %s: %w", s.Name, err)
+		return nil, fmt.Errorf("ask %s for %s: %w", s.Name, what, err)
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end, or the connection is lost anyway
 	if resp.StatusCode != http.StatusOK {
-		return 0, fmt.Errorf("metrics of %s: status %d", s.Name, resp.StatusCode)
+		return nil, errors.Join(fmt.Errorf("ask %s for %s: status %d", s.Name, what, resp.StatusCode), resp.Body.Close())
 	}
-	return sumOf(resp.Body, name)
+	return resp, nil
+}
+
+// ready waits until the service says that it can serve what it was promised to.
+func (s *Service) ready(ctx context.Context) error {
+	client := NewClient()
+	defer client.CloseIdleConnections()
+	err := s.Server().Await(ctx, "be ready", func(ctx context.Context) bool {
+		resp, err := s.ask(ctx, client, "readyz")
+		return err == nil && resp.Body.Close() == nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
+	}
+	return nil
 }
 
 // sumOf adds up the samples of a metric in Prometheus' text form.
