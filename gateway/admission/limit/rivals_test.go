@@ -5,14 +5,35 @@ import (
 	"time"
 )
 
-// What ours is compared with, as Netflix's concurrency-limits has them at its
-// defaults (com.netflix.concurrency.limits.limit), written anew from their
-// description.
-
+// What ours is compared with: the rules of Netflix's concurrency-limits
+// (com.netflix.concurrency.limits.limit), written anew, with its default parameters but
+// for the bound, which is the same for all here (there 200 for Gradient2, 1000 for
+// Vegas, none for AIMD), and without what they do when a request is dropped.
 const rivalMax = 1000
 
+// windowed gives another limit the means of windows instead of every request, as its
+// WindowedLimit does.
+type windowed struct {
+	limiter
+	n            int
+	held, flying float64
+}
+
+func (w *windowed) Done(now time.Time, held time.Duration, flying int) {
+	w.n++
+	w.held += held.Seconds()
+	w.flying = max(w.flying, float64(flying))
+	if w.n < 100 {
+		return
+	}
+	w.limiter.Done(now, time.Duration(w.held/float64(w.n)*float64(time.Second)), int(w.flying))
+	w.n, w.held, w.flying = 0, 0, 0
+}
+
 // gradient2 compares the latency of long with that of now.
+// Tolerance is how much longer now may be: 1.5 in its newer versions, 1 before.
 type gradient2 struct {
+	tolerance   float64
 	limit, long float64
 	n           float64
 }
@@ -24,12 +45,12 @@ func (g *gradient2) Done(_ time.Time, held time.Duration, flying int) {
 	g.n = min(g.n+1, 600)
 	g.long += (now - g.long) * 2 / (g.n + 1)
 	if g.long/now > 2 {
-		g.long *= 0.95
+		g.long *= 0.9
 	}
 	if float64(flying) < g.limit/2 {
 		return
 	}
-	gradient := max(0.5, min(1, 1.5*g.long/now))
+	gradient := max(0.5, min(1, g.tolerance*g.long/now))
 	g.limit = min(max(0.8*g.limit+0.2*(g.limit*gradient+4), 20), rivalMax)
 }
 
@@ -78,5 +99,5 @@ func (a *aimd) Done(_ time.Time, held time.Duration, flying int) {
 	case float64(flying)*2 >= a.limit:
 		a.limit++
 	}
-	a.limit = min(max(a.limit, 20), 200)
+	a.limit = min(max(a.limit, 1), rivalMax)
 }
