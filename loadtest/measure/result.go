@@ -98,8 +98,7 @@ func (r *Recorder) Percentiles() []Percentile {
 	brackets := d.histogram.CumulativeDistributionWithTicks(percentileTicks)
 	points := make([]Percentile, 0, len(brackets))
 	for _, b := range brackets {
-		latency := min(max(time.Duration(b.ValueAt)*unit, d.least), d.most)
-		points = append(points, Percentile{Percent: b.Quantile, Latency: latency, Count: b.Count})
+		points = append(points, Percentile{Percent: b.Quantile, Latency: d.within(b.ValueAt), Count: b.Count})
 	}
 	return points
 }

@@ -140,10 +140,15 @@ func (t *Timeline) failed(kind string) {
 	if s.faults == nil {
 		s.faults = map[string]int64{}
 	}
-	if _, known := s.faults[kind]; !known && len(s.faults) >= maxKinds {
+	tally(s.faults, kind, 1)
+}
+
+// tally counts a kind of error, as long as there is room for it.
+func tally(faults map[string]int64, kind string, n int64) {
+	if _, known := faults[kind]; !known && len(faults) >= maxKinds {
 		kind = unlistedAs
 	}
-	s.faults[kind]++
+	faults[kind] += n
 }
 
 // now is the slot of this moment.
@@ -178,7 +183,9 @@ func (s slot) with(o slot) slot {
 	case s.faults == nil:
 		s.faults = o.faults
 	case o.faults != nil:
-		s.faults = summed(s.faults, o.faults)
+		for _, kind := range slices.Sorted(maps.Keys(o.faults)) {
+			tally(s.faults, kind, o.faults[kind])
+		}
 	}
 	switch {
 	case s.latency == nil:
@@ -187,17 +194,4 @@ func (s slot) with(o slot) slot {
 		s.latency.Merge(o.latency)
 	}
 	return s
-}
-
-// summed adds the counts of b to those of a, as long as there is room for their
-// kinds.
-func summed(a, b map[string]int64) map[string]int64 {
-	for _, kind := range slices.Sorted(maps.Keys(b)) {
-		n := b[kind]
-		if _, known := a[kind]; !known && len(a) >= maxKinds {
-			kind = unlistedAs
-		}
-		a[kind] += n
-	}
-	return a
 }
