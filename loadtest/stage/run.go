@@ -99,10 +99,7 @@ func (s Stage) drive(ctx context.Context, plan load.Plan, to load.Target, record
 
 // warm runs the warm-up: with the load that the stage begins with.
 func (r *Runner) warm(ctx context.Context, s Stage) Warmed {
-	recorder := measure.NewRecorder()
-	if r.Timeline != nil {
-		recorder = measure.NewRecorderOn(r.Timeline)
-	}
+	recorder := measure.NewRecorderOn(r.Timeline)
 	defer r.Progress.Watch(warmupName(s.Name), recorder)()
 	s.Arrivals = s.Arrivals.Start()
 	plan := load.Plan{Duration: s.Warmup.Duration, Timeout: s.Timeout, Items: workload.PhaseItems}
