@@ -146,7 +146,7 @@ func rateTable(timeline []measure.Interval) Table {
 		if i.Width <= 0 {
 			continue
 		}
-		rate := func(n int64) string { return digits(float64(n) / i.Width.Seconds()) }
+		rate := func(n int64) string { return digits(measure.PerSecond(n, i.Width)) }
 		t.Rows = append(t.Rows, row(since(i.Start), rate(i.Offered()), rate(i.Answered), rate(i.Failed())))
 	}
 	return t

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"triptych/loadtest/measure"
 	"triptych/loadtest/page"
 	"triptych/loadtest/stage"
 	"triptych/loadtest/threshold"
@@ -95,7 +96,7 @@ func (s Scenario) parts() page.Table {
 		for _, p := range r.Parts {
 			t.Rows = append(t.Rows, page.Row{Cells: []string{
 				r.Stage.Name, p.Name, strconv.FormatInt(p.Result.Answered, 10) + partItems(p.Result), strconv.FormatInt(p.Result.Errors, 10),
-				fmt.Sprintf("%.1f", rate(p.Result.Answered, r.Result.Elapsed)), ms(p.Result.Latency.P50), ms(p.Result.Latency.P99),
+				fmt.Sprintf("%.1f", measure.PerSecond(p.Result.Answered, r.Result.Elapsed)), ms(p.Result.Latency.P50), ms(p.Result.Latency.P99),
 			}})
 		}
 	}

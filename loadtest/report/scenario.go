@@ -101,7 +101,7 @@ func stageText(b *strings.Builder, r stage.Result) {
 	}
 	for _, p := range r.Parts {
 		fmt.Fprintf(b, "  %-20s %d answered, %d errors, %.1f/s%s, p50 %s, p99 %s\n", p.Name, p.Result.Answered, p.Result.Errors,
-			rate(p.Result.Answered, r.Result.Elapsed), partItems(p.Result), ms(p.Result.Latency.P50), ms(p.Result.Latency.P99))
+			measure.PerSecond(p.Result.Answered, r.Result.Elapsed), partItems(p.Result), ms(p.Result.Latency.P50), ms(p.Result.Latency.P99))
 	}
 	faultsText(b, r.Result.Faults)
 	verdictsText(b, r.Verdicts)
@@ -124,13 +124,6 @@ func early(yes bool) string {
 		return ", ended early"
 	}
 	return ""
-}
-
-func rate(n int64, d time.Duration) float64 {
-	if d <= 0 {
-		return 0
-	}
-	return float64(n) / d.Seconds()
 }
 
 // partItems counts the items of jobs.

@@ -49,7 +49,7 @@ func itemsText(r measure.Result) string {
 	if r.Items <= r.Answered || r.Elapsed <= 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %d items: %.1f/s", r.Items, float64(r.Items)/r.Elapsed.Seconds())
+	return fmt.Sprintf(", %d items: %.1f/s", r.Items, measure.PerSecond(r.Items, r.Elapsed))
 }
 
 func faultsText(b *strings.Builder, faults []measure.FaultCount) {

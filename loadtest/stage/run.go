@@ -150,6 +150,6 @@ func (w *windows) add(now measure.Result) {
 		return
 	}
 	total := func(r measure.Result) float64 { return r.Latency.Mean.Seconds() * float64(r.Answered) }
-	w.detector.Add(float64(answers)/(now.Elapsed-w.last.Elapsed).Seconds(), (total(now)-total(w.last))/float64(answers))
+	w.detector.Add(measure.PerSecond(answers, now.Elapsed-w.last.Elapsed), (total(now)-total(w.last))/float64(answers))
 	w.last = now
 }
