@@ -93,7 +93,7 @@ func (p *program) runStages(s scenario.Scenario, runner stage.Runner, d *report.
 	d.Interrupted = p.ctx.Err() != nil
 	d.Whole, d.Percentiles = runner.Whole.Result(), runner.Whole.Percentiles()
 	d.Whole.Elapsed = elapsed // without warm-ups
-	d.Verdicts, _ = threshold.All(s.Thresholds, threshold.Facts{Result: d.Whole, Percentile: runner.Whole.Percentile})
+	d.Verdicts = threshold.All(s.Thresholds, threshold.Facts{Result: d.Whole, Percentile: runner.Whole.Percentile})
 }
 
 // errorsAllowed tells whether a condition says what errors are allowed.

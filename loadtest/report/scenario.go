@@ -38,17 +38,12 @@ type Scenario struct {
 // Passed tells whether all conditions are met, and there were answers, and no
 // errors but those that are allowed.
 func (s Scenario) Passed() bool {
-	for _, v := range s.Verdicts {
-		if !v.Met {
-			return false
-		}
-	}
 	for _, r := range s.Stages {
 		if !r.Met() {
 			return false
 		}
 	}
-	return s.Whole.Answered > 0 && (s.ErrorsAllowed || s.Whole.Errors == 0)
+	return threshold.Met(s.Verdicts) && s.Whole.Answered > 0 && (s.ErrorsAllowed || s.Whole.Errors == 0)
 }
 
 // Text writes the report for people.

@@ -34,7 +34,7 @@ func limited(limit float64, lengths *[]time.Duration) search.Run {
 			latency = time.Second
 		}
 		r := stage.Result{Stage: s, Result: measure.Result{Elapsed: s.Duration, Answered: 1}, Percentile: func(float64) time.Duration { return latency }}
-		r.Verdicts, _ = threshold.All(s.Thresholds, r.Facts())
+		r.Verdicts = threshold.All(s.Thresholds, r.Facts())
 		return r
 	}
 }

@@ -63,7 +63,7 @@ func (r *Runner) Run(ctx context.Context, s Stage) Result {
 	if !s.Open() {
 		result.Corrected = recorder.Corrected()
 	}
-	result.Verdicts, _ = threshold.All(s.Thresholds, result.Facts())
+	result.Verdicts = threshold.All(s.Thresholds, result.Facts())
 	return result
 }
 

@@ -118,14 +118,7 @@ func (r Result) Facts() threshold.Facts {
 }
 
 // Met tells whether all thresholds of the stage were met.
-func (r Result) Met() bool {
-	for _, v := range r.Verdicts {
-		if !v.Met {
-			return false
-		}
-	}
-	return true
-}
+func (r Result) Met() bool { return threshold.Met(r.Verdicts) }
 
 // Stalled tells whether a closed loop hid so much that its p99 should not be
 // believed: the corrected one is more than twice as long.
