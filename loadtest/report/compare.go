@@ -13,8 +13,7 @@ import (
 // Comparison is two targets measured in turn.
 type Comparison struct {
 	Started time.Time
-	// Names are those of A and B, Requests what each was sent.
-	Names    [2]string
+	// Requests are what A and B were sent.
 	Requests [2]string
 	// Load is each turn's, in words.
 	Load        string
@@ -54,7 +53,7 @@ func (c Comparison) Text(w io.Writer) error {
 	for _, d := range c.Differences {
 		fmt.Fprintf(&b, "%-11s %12s %12s %8.3fx  %-18s  %s\n", d.Measure, value(d.A, d.Unit), value(d.B, d.Unit), d.Ratio.Ratio, interval(d.Ratio), d.Verdict(d.LessIsBetter))
 	}
-	for side := range c.Names {
+	for side := range c.Requests {
 		c.faultsOf(&b, side)
 	}
 	_, err := io.WriteString(w, b.String())
