@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -129,13 +128,10 @@ func (p *program) runTest(s *settings) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, probes.close()) }()
-	started := time.Now()
 	runner := stage.Runner{Workload: work, Progress: p.progress(s.outputFlags), Begin: func() { probes.begin(p.ctx) }}
 	result := runner.Run(p.ctx, one)
 	return p.finish(s.outputFlags, file, report.Report{
-		Started: started, Settings: s.describe(spec, one, work.Items()),
-		Interrupted: result.Interrupted, Warmup: result.Warmup.Result, Note: result.Warmup.Note,
-		Result: result.Result, Corrected: result.Corrected, CPU: result.CPU, Stage: result, Usage: probes.end(p.ctx),
+		Settings: s.describe(spec, one, work.Items()), Stage: result, Usage: probes.end(p.ctx),
 	})
 }
 

@@ -15,12 +15,12 @@ const interruptedNote = "The test was ended early."
 
 // Page is the report as a page.
 func (r Report) Page() *page.Report {
-	target := fmt.Sprintf("%s to %s, model %s, %s", r.Settings.Protocol, r.Settings.URL, r.Settings.Model, r.Settings.dataText())
+	target := r.Settings.targetText()
 	run := runOf(r.Stage, target)
 	r.Usage.Fill(&run)
 	return &page.Report{
-		Title: "Load test of " + r.Settings.Model, When: r.Started, Facts: []page.Fact{{Name: "target", Value: target}},
-		Notes: earlyNotes(r.Interrupted), Runs: []page.Run{run},
+		Title: "Load test of " + r.Settings.Model, When: r.Stage.Started, Facts: []page.Fact{{Name: "target", Value: target}},
+		Notes: earlyNotes(r.Stage.Interrupted), Runs: []page.Run{run},
 	}
 }
 

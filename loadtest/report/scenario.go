@@ -87,10 +87,7 @@ func (s Scenario) verdict() string {
 // stageText is one stage.
 func stageText(b *strings.Builder, r stage.Result) {
 	fmt.Fprintf(b, "\n%s: %s, for %.1f s%s%s\n", r.Stage.Name, r.Stage.Describe(), r.Result.Elapsed.Seconds(), warmedText(r), early(r.Interrupted))
-	resultText(b, r.Result, r.Corrected, r.CPU, r.Stage.Open())
-	if r.Warmup.Note != "" {
-		row(b, "warm-up", "%s", r.Warmup.Note)
-	}
+	resultText(b, r)
 	if r.Stalled() {
 		row(b, "note", "answers stalled: judge latency by an open loop (rate)")
 	}
