@@ -75,7 +75,7 @@ func (s Scenario) Page() *page.Report {
 	run := page.Run{Name: s.Name, Load: strconv.Itoa(len(s.Stages)) + " stages", Result: s.Whole, Timeline: s.Intervals, Percentiles: s.Percentiles}
 	for _, r := range s.Stages {
 		if w := r.Warmup.Result; w.Elapsed > 0 {
-			run.Stages = append(run.Stages, page.Stage{Name: r.Stage.Name + " (warm-up)", Load: r.Stage.Describe(), Start: r.Started.Sub(s.Started), Duration: w.Elapsed, Warmup: true, Result: w})
+			run.Stages = append(run.Stages, page.Stage{Name: r.Stage.WarmupName(), Load: r.Stage.Describe(), Start: r.Started.Sub(s.Started), Duration: w.Elapsed, Warmup: true, Result: w})
 		}
 		run.Stages = append(run.Stages, page.Stage{Name: r.Stage.Name, Load: r.Stage.Describe(), Start: r.Began.Sub(s.Started), Duration: r.Result.Elapsed, Result: r.Result})
 		run.Thresholds = append(run.Thresholds, thresholdsOf(r.Stage.Name, r.Verdicts)...)

@@ -100,7 +100,7 @@ func (s Stage) drive(ctx context.Context, plan load.Plan, to load.Target, record
 // warm runs the warm-up: with the load that the stage begins with.
 func (r *Runner) warm(ctx context.Context, s Stage) Warmed {
 	recorder := measure.NewRecorderOn(r.Timeline)
-	defer r.Progress.Watch(warmupName(s.Name), recorder)()
+	defer r.Progress.Watch(s.WarmupName(), recorder)()
 	s.Arrivals = s.Arrivals.Start()
 	plan := load.Plan{Duration: s.Warmup.Duration, Timeout: s.Timeout, Items: workload.PhaseItems}
 	if !s.Warmup.Auto {
@@ -125,13 +125,6 @@ func (r *Runner) warm(ctx context.Context, s Stage) Warmed {
 		warmed.Note = fmt.Sprintf("not steady after %s: %s", s.Warmup.Duration, w.detector.Missing())
 	}
 	return warmed
-}
-
-func warmupName(name string) string {
-	if name == "" {
-		return "warm-up"
-	}
-	return name + " (warm-up)"
 }
 
 // windows cuts a running recorder into windows.

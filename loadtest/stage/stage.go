@@ -54,6 +54,14 @@ func Automatic() Warmup { return Warmup{Duration: AutoMost, Auto: true, Window: 
 // Open tells whether the stage is an open loop.
 func (s Stage) Open() bool { return s.Concurrency == 0 }
 
+// WarmupName is what reports call what comes before the stage.
+func (s Stage) WarmupName() string {
+	if s.Name == "" {
+		return "warm-up"
+	}
+	return s.Name + " (warm-up)"
+}
+
 // InFlight is the greatest number of requests at once.
 func (s Stage) InFlight() int {
 	if s.Open() {
