@@ -86,7 +86,7 @@ func (p *program) newCommand() *cobra.Command {
 			if err := p.applyEnv(cmd); err != nil {
 				return err
 			}
-			s.images = append(args, s.images...)
+			s.Images = append(args, s.Images...)
 			if err := errors.Join(s.Validate(), s.checkOneLoop(cmd.Flags())); err != nil {
 				return err
 			}

@@ -42,10 +42,13 @@ type Warmup struct {
 	Window time.Duration
 }
 
-// The defaults of an automatic warm-up.
+// The defaults of a stage: of a request's time, of the requests at once of an open
+// loop, and of an automatic warm-up.
 const (
-	AutoMost   = time.Minute
-	AutoWindow = 500 * time.Millisecond
+	Timeout     = 30 * time.Second
+	Outstanding = 1000
+	AutoMost    = time.Minute
+	AutoWindow  = 500 * time.Millisecond
 )
 
 // Automatic is the usual automatic warm-up.
