@@ -105,9 +105,6 @@ func (p *program) newCompare() *cobra.Command {
 		Example: compareExamples,
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := p.applyEnv(cmd); err != nil {
-				return err
-			}
 			f.sides[0].url, f.sides[1].url = args[0], args[1]
 			f.Images = append(args[2:], f.Images...)
 			if err := f.validate(cmd.Flags()); err != nil {

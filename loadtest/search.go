@@ -126,10 +126,7 @@ func (p *program) newSearch() *cobra.Command {
 		Short:   "Look for the highest rate that keeps conditions, or for the capacity",
 		Long:    searchHelp,
 		Example: searchExamples,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := p.applyEnv(cmd); err != nil {
-				return err
-			}
+		RunE: func(_ *cobra.Command, args []string) error {
 			f.Images = append(args, f.Images...)
 			if err := f.validate(); err != nil {
 				return err
@@ -141,16 +138,11 @@ func (p *program) newSearch() *cobra.Command {
 	return cmd
 }
 
-func (p *program) runSearch(f *searchFlags) (err error) {
+func (p *program) runSearch(f *searchFlags) error {
 	conditions, err := f.conditions()
 	if err != nil {
 		return err
 	}
-	file, err := report.Create(f.report)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
 	inFlight := f.maxOutstanding
 	if f.capacity {
 		inFlight = int(f.most)
@@ -159,25 +151,22 @@ func (p *program) runSearch(f *searchFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	work, err := workload.New(specs, f.seed)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, work.Close()) }()
-	d := report.Search{Started: time.Now(), Requests: work.Describe()}
-	for _, c := range conditions {
-		d.Conditions = append(d.Conditions, c.String())
-	}
-	for _, line := range d.Requests {
-		p.say(line)
-	}
-	runner := stage.Runner{Workload: work, Progress: p.progress(f.outputFlags)}
-	if f.capacity {
-		p.capacity(f, runner, &d)
-	} else {
-		p.highest(f, runner, conditions, &d)
-	}
-	return p.finish(f.outputFlags, file, d)
+	return p.send(f.outputFlags, specs, f.seed, func(work *workload.Workload, _ *probes) report.Document {
+		d := report.Search{Started: time.Now(), Requests: work.Describe()}
+		for _, c := range conditions {
+			d.Conditions = append(d.Conditions, c.String())
+		}
+		for _, line := range d.Requests {
+			p.say(line)
+		}
+		runner := stage.Runner{Workload: work, Progress: p.progress(f.outputFlags)}
+		if f.capacity {
+			p.capacity(f, runner, &d)
+		} else {
+			p.highest(f, runner, conditions, &d)
+		}
+		return d
+	})
 }
 
 // highest searches for a rate.
