@@ -124,7 +124,7 @@ func (f *compareFlags) open(i, inFlight int) (compare.Side, error) {
 		return compare.Side{}, err
 	}
 	work, err := workload.New(specs, f.seed)
-	return compare.Side{Name: string(rune('A' + i)), Start: f.sides[i].start, Workload: work}, err
+	return compare.Side{Start: f.sides[i].start, Workload: work}, err
 }
 
 // closeSides ends the connections, of which some lead to servers that are gone.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"triptych/loadtest/compare"
 	"triptych/loadtest/measure"
 	"triptych/loadtest/page"
 	"triptych/loadtest/stage"
@@ -142,7 +143,7 @@ func (c Comparison) Page() *page.Report {
 	for n, round := range c.Rounds {
 		for _, side := range []int{round.First, 1 - round.First} {
 			r := round.Results[side].Result
-			t.Rows = append(t.Rows, page.Row{Cells: []string{strconv.Itoa(n + 1), sideName(side), fmt.Sprintf("%.1f", r.Throughput()), ms(r.Latency.P50), ms(r.Latency.P99), strconv.FormatInt(r.Errors, 10)}})
+			t.Rows = append(t.Rows, page.Row{Cells: []string{strconv.Itoa(n + 1), compare.SideName(side), fmt.Sprintf("%.1f", r.Throughput()), ms(r.Latency.P50), ms(r.Latency.P99), strconv.FormatInt(r.Errors, 10)}})
 		}
 	}
 	p.Tables = []page.Table{t}
