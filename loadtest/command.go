@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -83,11 +82,13 @@ func (p *program) newCommand() *cobra.Command {
 		Long:    help,
 		Example: examples,
 		Args:    cobra.ArbitraryArgs,
+		// A variable of another program of ours is no mistake here.
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := config.ApplyEnv(cmd.Flags(), p.environ)
+			return err
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := p.applyEnv(cmd); err != nil {
-				return err
-			}
-			s.images = append(args, s.images...)
+			s.Images = append(args, s.Images...)
 			if err := errors.Join(s.Validate(), s.checkOneLoop(cmd.Flags())); err != nil {
 				return err
 			}
@@ -102,41 +103,37 @@ func (p *program) newCommand() *cobra.Command {
 	return cmd
 }
 
-// applyEnv sets flags that were not given from the environment. A variable of
-// another program of ours is no mistake here.
-func (p *program) applyEnv(cmd *cobra.Command) error {
-	_, err := config.ApplyEnv(cmd.Flags(), p.environ)
-	return err
-}
-
 // runTest runs the warm-up and the test and writes the reports. It passes when
 // there were answers and no errors.
-func (p *program) runTest(s *settings) (err error) {
+func (p *program) runTest(s *settings) error {
 	one := s.stage()
-	file, err := report.Create(s.report)
+	spec := s.spec(one.InFlight())
+	return p.send(s.outputFlags, []workload.Spec{spec}, s.seed, func(work *workload.Workload, probes *probes) report.Document {
+		runner := stage.Runner{Workload: work, Progress: p.progress(s.outputFlags), Begin: func() { probes.begin(p.ctx) }}
+		result := runner.Run(p.ctx, one)
+		return report.Report{Settings: s.describe(spec, one, work.Items()), Stage: result, Usage: probes.end(p.ctx)}
+	})
+}
+
+// send makes the report's file and prepares the requests, has them sent by act, and
+// writes what came of them.
+func (p *program) send(o outputFlags, specs []workload.Spec, seed uint64, act func(*workload.Workload, *probes) report.Document) (err error) {
+	file, err := report.Create(o.report)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	spec := s.spec(one.InFlight())
-	work, err := workload.New([]workload.Spec{spec}, s.seed)
+	work, err := workload.New(specs, seed)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, work.Close()) }()
-	probes, err := newProbes([]workload.Spec{spec}, s.outputFlags)
+	probes, err := newProbes(specs, o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, probes.close()) }()
-	started := time.Now()
-	runner := stage.Runner{Workload: work, Progress: p.progress(s.outputFlags), Begin: func() { probes.begin(p.ctx) }}
-	result := runner.Run(p.ctx, one)
-	return p.finish(s.outputFlags, file, report.Report{
-		Started: started, Settings: s.describe(spec, one, work.Items()),
-		Interrupted: result.Interrupted, Warmup: result.Warmup.Result, Note: result.Warmup.Note,
-		Result: result.Result, Corrected: result.Corrected, CPU: result.CPU, Stage: result, Usage: probes.end(p.ctx),
-	})
+	return p.finish(o, file, act(work, probes))
 }
 
 // run is the program: it returns the exit status.

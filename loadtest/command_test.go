@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -42,35 +41,21 @@ type outcome struct {
 
 func runWith(t *testing.T, ctx context.Context, environ []string, args ...string) outcome { //nolint:revive // t first, as everywhere in tests
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "report.json")
-	var stdout, stderr bytes.Buffer
-	o := outcome{status: run(ctx, append(args, "--report", file), environ, &stdout, &stderr)}
-	o.stdout, o.stderr = stdout.String(), stderr.String()
-	if data, err := os.ReadFile(file); err == nil && len(data) > 0 {
-		if err := json.Unmarshal(data, &o.report); err != nil {
+	c := commandWith(t, ctx, environ, "report.json", args...)
+	o := outcome{status: c.status, stdout: c.stdout, stderr: c.stderr}
+	if c.page != "" {
+		if err := json.Unmarshal([]byte(c.page), &o.report); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return o
 }
 
-// pictures is a folder of images that hold their own labels.
-func pictures(t *testing.T, names ...string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for _, name := range names {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
 func echo(image []byte) ([]string, error) { return []string{string(image), "other"}, nil }
 
 func TestRun(t *testing.T) {
 	server := targettest.Start(t, echo)
-	dir := pictures(t, "a", "b", "c")
+	dir := targettest.Pictures(t, "a", "b", "c")
 	tests := []struct {
 		name string
 		args []string
@@ -130,7 +115,7 @@ func TestRunWithExpectedAnswers(t *testing.T) {
 	right := map[string]string{"cat.gif": "Egyptian cat", "coffee.jpg": "espresso"}
 	server := targettest.Start(t, func(image []byte) ([]string, error) { return []string{right[string(image)]}, nil })
 	wrong := targettest.Start(t, func([]byte) ([]string, error) { return []string{"espresso"}, nil })
-	dir := pictures(t, "cat.gif", "coffee.jpg")
+	dir := targettest.Pictures(t, "cat.gif", "coffee.jpg")
 	args := []string{"--images", dir, "--requests", "20", "--expected", testkit.Path(t, "testdata", "expected.json"), "--expected-version", "1"}
 
 	o := runWith(t, t.Context(), nil, append(args, "--url", server.URL)...)
@@ -154,7 +139,7 @@ func TestRunFindsAnswersOfOthers(t *testing.T) {
 		}
 		return echo(image)
 	})
-	o := runWith(t, t.Context(), nil, pictures(t, "a", "b"), "--url", server.URL, "--requests", "100", "--verify-consistent")
+	o := runWith(t, t.Context(), nil, targettest.Pictures(t, "a", "b"), "--url", server.URL, "--requests", "100", "--verify-consistent")
 	if o.status != statusErrors || o.report.Failed != 1 || o.report.Errors[0].Kind != "wrong answer" {
 		t.Errorf("status %d\n%s", o.status, o.stdout)
 	}
@@ -162,7 +147,7 @@ func TestRunFindsAnswersOfOthers(t *testing.T) {
 
 func TestRunWithErrors(t *testing.T) {
 	server := targettest.Start(t, func([]byte) ([]string, error) { return nil, failure.New(failure.Busy, "full") })
-	args := []string{pictures(t, "a"), "--url", server.URL, "--requests", "10"}
+	args := []string{targettest.Pictures(t, "a"), "--url", server.URL, "--requests", "10"}
 	o := runWith(t, t.Context(), nil, args...)
 	if o.status != statusErrors || o.report.Failed != 10 || o.report.Errors[0].Kind != "HTTP 429 BUSY" {
 		t.Errorf("status %d\n%s", o.status, o.stdout)
@@ -179,7 +164,7 @@ func TestRunTimeout(t *testing.T) {
 		return echo(image)
 	})
 	defer close(release)
-	o := runWith(t, t.Context(), nil, pictures(t, "a"), "--url", server.URL, "--requests", "2", "--timeout", "20ms")
+	o := runWith(t, t.Context(), nil, targettest.Pictures(t, "a"), "--url", server.URL, "--requests", "2", "--timeout", "20ms")
 	if o.status != statusErrors || o.report.Failed != 2 || o.report.Errors[0].Kind != "timeout" {
 		t.Errorf("status %d\n%s", o.status, o.stdout)
 	}
@@ -194,7 +179,7 @@ func TestRunEndedEarly(t *testing.T) {
 		}
 		return echo(image)
 	})
-	o := runWith(t, ctx, nil, pictures(t, "a"), "--protocol", "grpc", "--url", server.Address, "--duration", "1h")
+	o := runWith(t, ctx, nil, targettest.Pictures(t, "a"), "--protocol", "grpc", "--url", server.Address, "--duration", "1h")
 	if o.status != statusGood || !o.report.Interrupted || o.report.Answered < 100 || !strings.Contains(o.stdout, "ended early") {
 		t.Errorf("status %d\n%s", o.status, o.stdout)
 	}
@@ -203,13 +188,13 @@ func TestRunEndedEarly(t *testing.T) {
 func TestRunByEnvironment(t *testing.T) {
 	server := targettest.Start(t, echo)
 	environ := []string{"TRIPTYCH_URL=" + server.URL, "TRIPTYCH_REQUESTS=7", "TRIPTYCH_GRPC_ADDRESS=somebody else's"}
-	if o := runWith(t, t.Context(), environ, pictures(t, "a")); o.status != statusGood || o.report.Answered != 7 {
+	if o := runWith(t, t.Context(), environ, targettest.Pictures(t, "a")); o.status != statusGood || o.report.Answered != 7 {
 		t.Errorf("status %d\n%s%s", o.status, o.stdout, o.stderr)
 	}
 }
 
 func TestRunRefuses(t *testing.T) {
-	dir := pictures(t, "a")
+	dir := targettest.Pictures(t, "a")
 	tests := []struct {
 		name string
 		args []string

@@ -21,15 +21,20 @@ type told struct {
 	status         int
 	stdout, stderr string
 	report         map[string]any
-	page           string
+	page           string // or the JSON, as it was written
 }
 
 // command runs one, with its report in a file whose suffix says which kind it is.
 func command(t *testing.T, file string, args ...string) told {
 	t.Helper()
+	return commandWith(t, t.Context(), nil, file, args...)
+}
+
+func commandWith(t *testing.T, ctx context.Context, environ []string, file string, args ...string) told { //nolint:revive // t first, as everywhere in tests
+	t.Helper()
 	file = filepath.Join(t.TempDir(), file)
 	var stdout, stderr bytes.Buffer
-	c := told{status: run(t.Context(), append(args, "--report", file), nil, &stdout, &stderr)}
+	c := told{status: run(ctx, append(args, "--report", file), environ, &stdout, &stderr)}
 	c.stdout, c.stderr = stdout.String(), stderr.String()
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -65,7 +70,7 @@ func contains(t *testing.T, text string, parts ...string) {
 
 func TestRunScenario(t *testing.T) {
 	server := targettest.Start(t, echo)
-	dir := pictures(t, "a", "b")
+	dir := targettest.Pictures(t, "a", "b")
 	file := scenarioFile(t, `
 name: Small
 about: Two sorts & two stages.
@@ -103,7 +108,7 @@ func TestRunScenarioThatFails(t *testing.T) {
 	right := targettest.Start(t, echo)
 	wrong := targettest.Start(t, func([]byte) ([]string, error) { return []string{"espresso"}, nil })
 	busy := targettest.Start(t, func([]byte) ([]string, error) { return nil, failure.New(failure.Busy, "full") })
-	cats := pictures(t, "cat.gif")
+	cats := targettest.Pictures(t, "cat.gif")
 	scenario := func(more string) string {
 		return "requests: {images: " + cats + ", expected: " + testkit.Path(t, "testdata", "expected.json") + ", expected_version: '1'}\nstages:\n- {name: s, concurrency: 1, requests: 10" + more
 	}
@@ -144,7 +149,7 @@ func TestRunScenarioEndedEarly(t *testing.T) {
 		}
 		return echo(image)
 	})
-	file := scenarioFile(t, "requests: {images: "+pictures(t, "a")+"}\nstages:\n- {concurrency: 1, duration: 1h}\n- {concurrency: 1, duration: 1h}\n")
+	file := scenarioFile(t, "requests: {images: "+targettest.Pictures(t, "a")+"}\nstages:\n- {concurrency: 1, duration: 1h}\n- {concurrency: 1, duration: 1h}\n")
 	var stdout, stderr bytes.Buffer
 	status := run(ctx, []string{"run", file, "--url", server.URL}, nil, &stdout, &stderr)
 	if status != statusGood || strings.Contains(stdout.String(), "stage 2") {
@@ -165,7 +170,7 @@ func TestSearchForARate(t *testing.T) {
 		return echo(image)
 	})
 	args := []string{
-		"search", pictures(t, "a"), "--url", server.URL, "--keep", "p99 < 10s", "--keep", "errors < 60%", "--from", "25", "--most", "4000",
+		"search", targettest.Pictures(t, "a"), "--url", server.URL, "--keep", "p99 < 10s", "--keep", "errors < 60%", "--from", "25", "--most", "4000",
 		"--duration", "200ms", "--duration-most", "200ms", "--warmup", "0s", "--precision", "0.9", "--quiet",
 	}
 	c := command(t, "r.json", args...)
@@ -179,7 +184,7 @@ func TestSearchForARate(t *testing.T) {
 
 func TestSearchForNothing(t *testing.T) {
 	server := targettest.Start(t, func([]byte) ([]string, error) { return nil, failure.New(failure.Busy, "full") })
-	c := command(t, "r.json", "search", pictures(t, "a"), "--url", server.URL, "--keep", "p99 < 10s", "--duration", "100ms", "--duration-most", "100ms", "--warmup", "0s", "--steps", "2", "--from", "100")
+	c := command(t, "r.json", "search", targettest.Pictures(t, "a"), "--url", server.URL, "--keep", "p99 < 10s", "--duration", "100ms", "--duration-most", "100ms", "--warmup", "0s", "--steps", "2", "--from", "100")
 	if c.status != statusErrors {
 		t.Errorf("status %d", c.status)
 	}
@@ -194,7 +199,7 @@ func TestSearchForTheCapacity(t *testing.T) {
 		time.Sleep(2 * time.Millisecond)
 		return echo(image)
 	})
-	file := scenarioFile(t, "target: {protocol: grpc}\nrequests: {images: "+pictures(t, "a")+"}\nstages: {concurrency: 1, requests: 1}\n")
+	file := scenarioFile(t, "target: {protocol: grpc}\nrequests: {images: "+targettest.Pictures(t, "a")+"}\nstages: {concurrency: 1, requests: 1}\n")
 	c := command(t, "r.json", "search", "--capacity", "--scenario", file, "--url", server.Address, "--duration", "200ms", "--warmup", "0s", "--gain", "0.5")
 	if c.status != statusGood || c.report["best_per_s"].(float64) > 500 || len(c.report["steps"].([]any)) < 3 {
 		t.Errorf("status %d\n%s%s", c.status, c.stdout, c.stderr)
@@ -209,7 +214,7 @@ func TestCompareServers(t *testing.T) {
 	})
 	fast := targettest.Start(t, func([]byte) ([]string, error) { return []string{"Egyptian cat"}, nil })
 	args := []string{
-		"compare", slow.URL, fast.Address, pictures(t, "cat.gif"), "--protocol-b", "grpc", "--rounds", "4", "--duration", "100ms", "--warmup", "0s", "--concurrency", "2",
+		"compare", slow.URL, fast.Address, targettest.Pictures(t, "cat.gif"), "--protocol-b", "grpc", "--rounds", "4", "--duration", "100ms", "--warmup", "0s", "--concurrency", "2",
 		"--expected", testkit.Path(t, "testdata", "expected.json"), "--expected-version-a", "1", "--expected-version-b", "2",
 	}
 	c := command(t, "r.json", args...)
@@ -223,7 +228,7 @@ func TestCompareServers(t *testing.T) {
 
 // What is wrong with the started command is said, with the end of what it said.
 func TestCompareWithACommandThatEnds(t *testing.T) {
-	c := command(t, "r.json", "compare", "127.0.0.1:1", "127.0.0.1:1", pictures(t, "a"), "--start-a", "echo no such model; exit 3", "--start-b", "echo nor here; exit 3", "--rounds", "1")
+	c := command(t, "r.json", "compare", "127.0.0.1:1", "127.0.0.1:1", targettest.Pictures(t, "a"), "--start-a", "echo no such model; exit 3", "--start-b", "echo nor here; exit 3", "--rounds", "1")
 	if c.status != statusNotRun {
 		t.Errorf("status %d\n%s", c.status, c.stdout)
 	}
@@ -235,7 +240,7 @@ func TestCompareWithACommandThatEnds(t *testing.T) {
 
 func TestPageOfATest(t *testing.T) {
 	server := targettest.Start(t, echo)
-	c := command(t, "r.html", pictures(t, "a"), "--url", server.URL, "--requests", "50", "--warmup", "auto", "--warmup-most", "100ms")
+	c := command(t, "r.html", targettest.Pictures(t, "a"), "--url", server.URL, "--requests", "50", "--warmup", "auto", "--warmup-most", "100ms")
 	if c.status != statusGood {
 		t.Fatalf("status %d\n%s%s", c.status, c.stdout, c.stderr)
 	}
@@ -245,7 +250,7 @@ func TestPageOfATest(t *testing.T) {
 
 func TestJobsByFlags(t *testing.T) {
 	server := targettest.Start(t, echo)
-	c := command(t, "r.json", pictures(t, "a", "b"), "--url", server.URL, "--requests", "6", "--jobs", "5", "--tenant", "shop", "--header", targettest.NoteHeader+"=hi", "--priority", "3", "--verify-consistent")
+	c := command(t, "r.json", targettest.Pictures(t, "a", "b"), "--url", server.URL, "--requests", "6", "--jobs", "5", "--tenant", "shop", "--header", targettest.NoteHeader+"=hi", "--priority", "3", "--verify-consistent")
 	if c.status != statusGood || c.report["items"] != 30.0 {
 		t.Fatalf("status %d\n%s%s", c.status, c.stdout, c.stderr)
 	}
@@ -256,7 +261,7 @@ func TestJobsByFlags(t *testing.T) {
 }
 
 func TestCommandsRefuse(t *testing.T) {
-	dir := pictures(t, "a")
+	dir := targettest.Pictures(t, "a")
 	tests := []struct {
 		name string
 		args []string

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"triptych/loadtest/compare"
 	"triptych/loadtest/report"
 	"triptych/loadtest/stage"
-	"triptych/loadtest/target"
 	"triptych/loadtest/workload"
 	"triptych/shared/config"
 )
@@ -47,18 +45,13 @@ type sideFlags struct {
 }
 
 func defaultCompare() compareFlags {
-	return compareFlags{
-		requestFlags: defaultRequests(),
-		loopFlags: loopFlags{
-			concurrency: 8, maxOutstanding: 1000, duration: 10 * time.Second, timeout: 30 * time.Second,
-			warmup: warmupFlag{fixed: 2 * time.Second, most: stage.AutoMost},
-		},
-		rounds: 5,
-	}
+	f := compareFlags{requestFlags: defaultRequests(), loopFlags: defaultLoop(), rounds: 5}
+	f.duration, f.warmup.fixed = defaultDuration, 2*time.Second
+	return f
 }
 
 func (f *compareFlags) register(fs *pflag.FlagSet) {
-	fs.StringVar(&f.protocol, "protocol", f.protocol, "How images are sent: "+strings.Join(target.Protocols(), ", ")+".")
+	f.registerProtocol(fs)
 	for i, name := range []string{"a", "b"} {
 		s, side := &f.sides[i], strings.ToUpper(name)
 		fs.StringVar(&s.start, "start-"+name, "", "Command of the shell that serves "+side+" in the foreground, started for each turn.")
@@ -78,8 +71,10 @@ func (f *compareFlags) validate(fs *pflag.FlagSet) error {
 		return config.Wrong("duration", "is %s, must be more than 0", f.duration)
 	}
 	for i, name := range []string{"protocol-a", "protocol-b"} {
-		if p := f.sides[i].protocol; p != "" && !slices.Contains(target.Protocols(), p) {
-			return config.Wrong(name, "is %q, must be one of %s", p, strings.Join(target.Protocols(), ", "))
+		if p := f.sides[i].protocol; p != "" {
+			if err := checkProtocol(name, p); err != nil {
+				return err
+			}
 		}
 	}
 	return errors.Join(inRange("rounds", int64(f.rounds), 1, 10_000), f.loopFlags.validate(), f.checkOneLoop(fs), f.requestFlags.validate())
@@ -88,11 +83,11 @@ func (f *compareFlags) validate(fs *pflag.FlagSet) error {
 // side is the requests of one side.
 func (f *compareFlags) side(i, inFlight int) ([]workload.Spec, error) {
 	r, s := f.requestFlags, f.sides[i]
-	r.url = s.url
+	r.Target.URL = s.url
 	for _, override := range []struct {
 		to    *string
 		value string
-	}{{&r.protocol, s.protocol}, {&r.model, s.model}, {&r.version, s.version}, {&r.expectedVersion, s.expectedVersion}} {
+	}{{(*string)(&r.Target.Protocol), s.protocol}, {&r.Target.Model, s.model}, {&r.Target.Version, s.version}, {&r.ExpectedVersion, s.expectedVersion}} {
 		if override.value != "" {
 			*override.to = override.value
 		}
@@ -110,11 +105,8 @@ func (p *program) newCompare() *cobra.Command {
 		Example: compareExamples,
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := p.applyEnv(cmd); err != nil {
-				return err
-			}
 			f.sides[0].url, f.sides[1].url = args[0], args[1]
-			f.images = append(args[2:], f.images...)
+			f.Images = append(args[2:], f.Images...)
 			if err := f.validate(cmd.Flags()); err != nil {
 				return err
 			}
@@ -132,7 +124,7 @@ func (f *compareFlags) open(i, inFlight int) (compare.Side, error) {
 		return compare.Side{}, err
 	}
 	work, err := workload.New(specs, f.seed)
-	return compare.Side{Name: string(rune('A' + i)), Start: f.sides[i].start, Workload: work}, err
+	return compare.Side{Start: f.sides[i].start, Workload: work}, err
 }
 
 // closeSides ends the connections, of which some lead to servers that are gone.

@@ -15,15 +15,8 @@ import (
 	"triptych/shared/failure"
 )
 
-// defaultDuration ends a test that has no end of its own.
+// defaultDuration ends a test that has no end of its own, a turn and a step.
 const defaultDuration = 10 * time.Second
-
-// What one generator can sensibly be asked for.
-const (
-	maxInFlight = 100_000
-	minRate     = 0.001
-	maxRate     = 1_000_000
-)
 
 // loopFlags say how requests are sent.
 type loopFlags struct {
@@ -34,6 +27,11 @@ type loopFlags struct {
 	duration       time.Duration
 	warmup         warmupFlag
 	timeout        time.Duration
+}
+
+// defaultLoop is a closed loop whose warm-up, if it is automatic, takes the usual time.
+func defaultLoop() loopFlags {
+	return loopFlags{concurrency: 8, maxOutstanding: stage.Outstanding, timeout: stage.Timeout, warmup: warmupFlag{most: stage.AutoMost}}
 }
 
 // register adds the flags. What a duration ends is said by duration.
@@ -55,15 +53,15 @@ func (l *loopFlags) registerCommon(fs *pflag.FlagSet, duration string) {
 
 // validate checks them.
 func (l *loopFlags) validate() error {
-	if err := inRange("concurrency", int64(l.concurrency), 1, maxInFlight); err != nil {
+	if err := inRange("concurrency", int64(l.concurrency), 1, load.MaxInFlight); err != nil {
 		return err
 	}
-	if err := inRange("max-outstanding", int64(l.maxOutstanding), 1, maxInFlight); err != nil {
+	if err := inRange("max-outstanding", int64(l.maxOutstanding), 1, load.MaxInFlight); err != nil {
 		return err
 	}
 	switch {
-	case l.rate != 0 && !(l.rate >= minRate && l.rate <= maxRate):
-		return config.Wrong("rate", "is %g, must be from %g to %g, or 0", l.rate, minRate, float64(maxRate))
+	case l.rate != 0 && !(l.rate >= load.MinRate && l.rate <= load.MaxRate):
+		return config.Wrong("rate", "is %g, must be from %g to %g, or 0", l.rate, load.MinRate, float64(load.MaxRate))
 	case l.duration < 0:
 		return config.Wrong("duration", "is %s, must be 0 or more", l.duration)
 	case l.warmup.fixed < 0:
@@ -133,10 +131,12 @@ func (w *warmupFlag) Set(text string) (err error) {
 func (w *warmupFlag) Type() string { return "duration|auto" }
 
 func (w *warmupFlag) stage() stage.Warmup {
-	if w.auto {
-		return stage.Warmup{Auto: true, Duration: w.most, Window: stage.AutoWindow}
+	if !w.auto {
+		return stage.Warmup{Duration: w.fixed}
 	}
-	return stage.Warmup{Duration: w.fixed}
+	auto := stage.Automatic()
+	auto.Duration = w.most
+	return auto
 }
 
 // settings are the flags of the command without a name: one load.
@@ -150,10 +150,7 @@ type settings struct {
 var _ config.Section = (*settings)(nil)
 
 func defaultSettings() settings {
-	return settings{
-		requestFlags: defaultRequests(),
-		loopFlags:    loopFlags{concurrency: 8, maxOutstanding: 1000, timeout: 30 * time.Second, warmup: warmupFlag{most: stage.AutoMost}},
-	}
+	return settings{requestFlags: defaultRequests(), loopFlags: defaultLoop()}
 }
 
 // RegisterFlags implements config.Section.
@@ -193,25 +190,25 @@ func (s *settings) stage() stage.Stage {
 // describe is the settings as the report has them.
 func (s *settings) describe(spec workload.Spec, one stage.Stage, items int) report.Settings {
 	d := report.Settings{
-		Protocol: s.protocol, URL: target.Address(spec.Target), Model: s.model, Version: s.version, Images: items,
+		Protocol: string(spec.Target.Protocol), URL: target.Address(spec.Target), Model: spec.Target.Model, Version: spec.Target.Version, Images: items,
 		Loop: report.Closed, Concurrency: one.Concurrency,
 		Requests: one.Requests, DurationSeconds: one.Duration.Seconds(),
 		WarmupSeconds: one.Warmup.Duration.Seconds(), WarmupAuto: one.Warmup.Auto,
-		TimeoutSeconds: one.Timeout.Seconds(), DeadlineSeconds: s.deadline.Seconds(),
-		Priority: s.priority, Tenant: s.tenant, JobItems: s.jobs,
-		Expected: s.expected, VerifyConsistent: s.verifyConsistent,
+		TimeoutSeconds: one.Timeout.Seconds(), DeadlineSeconds: spec.Deadline.Seconds(),
+		Priority: spec.Target.Priority, Tenant: spec.Target.Tenant, JobItems: spec.JobItems,
+		Expected: spec.Expected, VerifyConsistent: spec.Consistent,
 	}
 	if one.Open() {
 		d.Loop, d.Rate, d.MaxOutstanding, d.Seed = report.Open, s.rate, s.maxOutstanding, s.seed
 	}
-	if s.protocol == string(target.GRPC) {
-		d.Connections = s.connections
+	if spec.Target.Protocol == target.GRPC {
+		d.Connections = spec.Target.Connections
 	}
-	if s.tensor != "" {
+	if spec.Tensor != "" {
 		d.Images, d.Tensor = 0, workload.TensorText(spec, items)
 	}
-	if s.expected != "" {
-		d.ExpectedVersion = s.expectedVersion
+	if spec.Expected != "" {
+		d.ExpectedVersion = spec.ExpectedVersion
 	}
 	return d
 }

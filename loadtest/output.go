@@ -4,13 +4,12 @@ import (
 	"errors"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"triptych/loadtest/report"
-	"triptych/shared/config"
+	"triptych/loadtest/scrape"
 )
 
 // outputFlags say what is shown and kept.
@@ -29,13 +28,7 @@ func (o *outputFlags) register(fs *pflag.FlagSet) {
 
 // registerMetrics adds the flag of commands whose page shows what servers did.
 func (o *outputFlags) registerMetrics(fs *pflag.FlagSet) {
-	fs.StringArrayVar(&o.metrics, "metrics", nil, "NAME=URL of a process's Prometheus metrics, whose processor time and memory the page shows. May be given again. Empty for port "+adminPort()+" of a server at a default port.")
-}
-
-// adminPort is the default port of metrics.
-func adminPort() string {
-	_, port, _ := strings.Cut(config.AdminAddress, ":")
-	return port
+	fs.StringArrayVar(&o.metrics, "metrics", nil, "NAME=URL of a process's Prometheus metrics, whose processor time and memory the page shows. May be given again. Empty for port "+scrape.AdminPort()+" of a server at a default port.")
 }
 
 // finish writes a document as text and into the report's file, and sets the exit

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -33,12 +32,7 @@ func (p *program) newRun() *cobra.Command {
 		Long:    runHelp,
 		Example: "  loadtest run loadtest/scenarios/steps.yaml --report steps.html",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := p.applyEnv(cmd); err != nil {
-				return err
-			}
-			return p.runScenario(args[0], change, out)
-		},
+		RunE:    func(_ *cobra.Command, args []string) error { return p.runScenario(args[0], change, out) },
 	})
 	cmd.Flags().StringVar(&change.URL, "url", "", "Server in place of the one that the file names.")
 	out.register(cmd.Flags())
@@ -46,37 +40,23 @@ func (p *program) newRun() *cobra.Command {
 	return cmd
 }
 
-func (p *program) runScenario(name string, change scenario.Change, out outputFlags) (err error) {
+func (p *program) runScenario(name string, change scenario.Change, out outputFlags) error {
 	s, err := scenario.Read(name, change)
 	if err != nil {
 		return err
 	}
-	file, err := report.Create(out.report)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	work, err := workload.New(s.Requests, s.Seed)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, work.Close()) }()
-	probes, err := newProbes(s.Requests, out)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, probes.close()) }()
-	d := report.Scenario{
-		Name: s.Name, About: s.About, File: name, Started: time.Now(), Requests: work.Describe(),
-		ErrorsAllowed: out.allowErrors || errorsAllowed(s),
-	}
-	timeline := measure.NewTimeline()
-	whole := measure.NewRecorderOn(timeline)
-	p.runStages(s, stage.Runner{
-		Workload: work, Progress: p.progress(out), Whole: whole, Timeline: timeline, Begin: func() { probes.begin(p.ctx) },
-	}, &d)
-	d.Intervals, d.Usage = timeline.Intervals(), probes.end(p.ctx)
-	return p.finish(out, file, d)
+	return p.send(out, s.Requests, s.Seed, func(work *workload.Workload, probes *probes) report.Document {
+		d := report.Scenario{
+			Name: s.Name, About: s.About, File: name, Started: time.Now(), Requests: work.Describe(),
+			ErrorsAllowed: out.allowErrors || errorsAllowed(s),
+		}
+		timeline := measure.NewTimeline()
+		p.runStages(s, stage.Runner{
+			Workload: work, Progress: p.progress(out), Whole: measure.NewRecorderOn(timeline), Timeline: timeline, Begin: func() { probes.begin(p.ctx) },
+		}, &d)
+		d.Intervals, d.Usage = timeline.Intervals(), probes.end(p.ctx)
+		return d
+	})
 }
 
 // runStages runs all stages, and sums them up.
@@ -93,7 +73,7 @@ func (p *program) runStages(s scenario.Scenario, runner stage.Runner, d *report.
 	d.Interrupted = p.ctx.Err() != nil
 	d.Whole, d.Percentiles = runner.Whole.Result(), runner.Whole.Percentiles()
 	d.Whole.Elapsed = elapsed // without warm-ups
-	d.Verdicts, _ = threshold.All(s.Thresholds, threshold.Facts{Result: d.Whole, Percentile: runner.Whole.Percentile})
+	d.Verdicts = threshold.All(s.Thresholds, threshold.Facts{Result: d.Whole, Percentile: runner.Whole.Percentile})
 }
 
 // errorsAllowed tells whether a condition says what errors are allowed.

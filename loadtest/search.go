@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"triptych/loadtest/load"
 	"triptych/loadtest/report"
 	"triptych/loadtest/search"
 	"triptych/loadtest/stage"
@@ -49,14 +51,12 @@ type searchFlags struct {
 }
 
 func defaultSearch() searchFlags {
-	return searchFlags{
-		requestFlags: defaultRequests(),
-		loopFlags: loopFlags{
-			concurrency: 1, maxOutstanding: 1000, duration: 10 * time.Second, timeout: 30 * time.Second,
-			warmup: warmupFlag{auto: true, most: 10 * time.Second},
-		},
+	f := searchFlags{
+		requestFlags: defaultRequests(), loopFlags: defaultLoop(),
 		precision: 0.05, gain: 0.05, steps: 30, tries: 2, longest: time.Minute,
 	}
+	f.duration, f.warmup = defaultDuration, warmupFlag{auto: true, most: 10 * time.Second}
+	return f
 }
 
 func (f *searchFlags) register(fs *pflag.FlagSet) {
@@ -77,15 +77,13 @@ func (f *searchFlags) register(fs *pflag.FlagSet) {
 
 // validate checks them, and gives what is not said its default.
 func (f *searchFlags) validate() error {
-	if f.from == 0 {
-		f.from = map[bool]float64{true: 1, false: 10}[f.capacity]
+	from, most, bound := 10.0, 100_000.0, float64(load.MaxRate)
+	if f.capacity {
+		from, most, bound = 1, 1024, load.MaxInFlight
 	}
-	if f.most == 0 {
-		f.most = map[bool]float64{true: 1024, false: 100_000}[f.capacity]
-	}
-	bound := map[bool]float64{true: maxInFlight, false: maxRate}[f.capacity]
+	f.from, f.most = cmp.Or(f.from, from), cmp.Or(f.most, most)
 	switch {
-	case !(f.from >= minRate) || f.capacity && f.from < 1:
+	case !(f.from >= load.MinRate) || f.capacity && f.from < 1:
 		return config.Wrong("from", "is %g, must be more", f.from)
 	case !(f.most >= f.from && f.most <= bound):
 		return config.Wrong("most", "is %g, must be from %g to %g", f.most, f.from, bound)
@@ -106,8 +104,7 @@ func (f *searchFlags) validate() error {
 // conditions are what is to be kept.
 func (f *searchFlags) conditions() ([]threshold.Threshold, error) {
 	var list []threshold.Threshold
-	texts := f.keep
-	for _, text := range texts {
+	for _, text := range f.keep {
 		t, err := threshold.Parse(text)
 		if err != nil {
 			return nil, err
@@ -129,11 +126,8 @@ func (p *program) newSearch() *cobra.Command {
 		Short:   "Look for the highest rate that keeps conditions, or for the capacity",
 		Long:    searchHelp,
 		Example: searchExamples,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := p.applyEnv(cmd); err != nil {
-				return err
-			}
-			f.images = append(args, f.images...)
+		RunE: func(_ *cobra.Command, args []string) error {
+			f.Images = append(args, f.Images...)
 			if err := f.validate(); err != nil {
 				return err
 			}
@@ -144,16 +138,11 @@ func (p *program) newSearch() *cobra.Command {
 	return cmd
 }
 
-func (p *program) runSearch(f *searchFlags) (err error) {
+func (p *program) runSearch(f *searchFlags) error {
 	conditions, err := f.conditions()
 	if err != nil {
 		return err
 	}
-	file, err := report.Create(f.report)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
 	inFlight := f.maxOutstanding
 	if f.capacity {
 		inFlight = int(f.most)
@@ -162,25 +151,22 @@ func (p *program) runSearch(f *searchFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	work, err := workload.New(specs, f.seed)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, work.Close()) }()
-	d := report.Search{Started: time.Now(), Requests: work.Describe()}
-	for _, c := range conditions {
-		d.Conditions = append(d.Conditions, c.String())
-	}
-	for _, line := range d.Requests {
-		p.say(line)
-	}
-	runner := stage.Runner{Workload: work, Progress: p.progress(f.outputFlags)}
-	if f.capacity {
-		p.capacity(f, runner, &d)
-	} else {
-		p.highest(f, runner, conditions, &d)
-	}
-	return p.finish(f.outputFlags, file, d)
+	return p.send(f.outputFlags, specs, f.seed, func(work *workload.Workload, _ *probes) report.Document {
+		d := report.Search{Started: time.Now(), Requests: work.Describe()}
+		for _, c := range conditions {
+			d.Conditions = append(d.Conditions, c.String())
+		}
+		for _, line := range d.Requests {
+			p.say(line)
+		}
+		runner := stage.Runner{Workload: work, Progress: p.progress(f.outputFlags)}
+		if f.capacity {
+			p.capacity(f, runner, &d)
+		} else {
+			p.highest(f, runner, conditions, &d)
+		}
+		return d
+	})
 }
 
 // highest searches for a rate.
@@ -189,7 +175,7 @@ func (p *program) highest(f *searchFlags, runner stage.Runner, conditions []thre
 	f.rate = f.from
 	one := f.stage(f.seed)
 	one.Thresholds = conditions
-	r := search.Rate{From: f.from, Least: minRate, Most: f.most, Precision: f.precision, Steps: f.steps, Tries: f.tries, Stage: one, LongestStep: f.longest}
+	r := search.Rate{From: f.from, Least: load.MinRate, Most: f.most, Precision: f.precision, Steps: f.steps, Tries: f.tries, Stage: one, LongestStep: f.longest}
 	answer := r.Search(p.ctx, runner.Run, func(s search.Step) { p.say(report.StepText(s)) })
 	d.Steps, d.Best, d.Interrupted = answer.Steps, answer.Best, answer.Interrupted
 	switch {
@@ -204,7 +190,6 @@ func (p *program) highest(f *searchFlags, runner stage.Runner, conditions []thre
 
 // capacity searches for the greatest throughput.
 func (p *program) capacity(f *searchFlags, runner stage.Runner, d *report.Search) {
-	f.rate = 0
 	c := search.Capacity{From: int(f.from), Most: int(f.most), Gain: f.gain, Stage: f.stage(f.seed)}
 	limit := c.Search(p.ctx, runner.Run, func(s search.Step) { p.say(report.StepText(s)) })
 	d.Steps, d.Best, d.Interrupted = limit.Steps, limit.Throughput, limit.Interrupted

@@ -18,13 +18,14 @@ import (
 
 // Side is one of two targets.
 type Side struct {
-	// Name is what reports call it.
-	Name string
 	// Start is a command of the shell that serves in the foreground while the side
 	// has its turn, and is ended by SIGTERM; empty when the side is running anyway.
 	Start    string
 	Workload *workload.Workload
 }
+
+// SideName is what reports call a side: A or B.
+func SideName(side int) string { return string(rune('A' + side)) }
 
 // Plan is how the sides are compared.
 type Plan struct {
@@ -79,15 +80,15 @@ func (p Plan) turn(ctx context.Context, side int) (result stage.Result, err erro
 	if s.Start != "" {
 		process, err := server.Run(s.Start, p.Log)
 		if err != nil {
-			return result, failure.Wrap(err, failure.Invalid, "the command of %s can't be started", s.Name)
+			return result, failure.Wrap(err, failure.Invalid, "the command of %s can't be started", SideName(side))
 		}
 		defer func() { _ = process.Stop() }() // how it ended is not what is measured
-		if err := p.ready(ctx, process, s); err != nil {
+		if err := p.ready(ctx, process, side); err != nil {
 			return result, err
 		}
 	}
 	turn := p.Stage
-	turn.Name = s.Name
+	turn.Name = SideName(side)
 	runner := stage.Runner{Workload: s.Workload, Progress: p.Progress}
 	return runner.Run(ctx, turn), nil
 }
@@ -96,7 +97,8 @@ func (p Plan) turn(ctx context.Context, side int) (result stage.Result, err erro
 const tryTime = 5 * time.Second
 
 // ready waits until a started side answers.
-func (p Plan) ready(ctx context.Context, process *server.Process, s Side) error {
+func (p Plan) ready(ctx context.Context, process *server.Process, side int) error {
+	s := p.Sides[side]
 	var last error
 	err := process.Await(ctx, "answer", func(ctx context.Context) bool {
 		ctx, cancel := context.WithTimeout(ctx, tryTime)
@@ -105,7 +107,7 @@ func (p Plan) ready(ctx context.Context, process *server.Process, s Side) error 
 		return last == nil
 	})
 	if err != nil {
-		return failure.Wrap(err, failure.Unavailable, "%s, started by %q, does not answer: %s; the last try: %v", s.Name, s.Start, err, last)
+		return failure.Wrap(err, failure.Unavailable, "%s, started by %q, does not answer: %s; the last try: %v", SideName(side), s.Start, err, last)
 	}
 	return nil
 }

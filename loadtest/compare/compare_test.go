@@ -103,7 +103,7 @@ func (d takes) Do(ctx context.Context, _ int) (measure.Answer, error) {
 
 func plan(a, b time.Duration) compare.Plan {
 	return compare.Plan{
-		Sides:  [2]compare.Side{{Name: "A", Workload: workload.Of("a", takes(a), 1)}, {Name: "B", Workload: workload.Of("b", takes(b), 1)}},
+		Sides:  [2]compare.Side{{Workload: workload.Of("a", takes(a), 1)}, {Workload: workload.Of("b", takes(b), 1)}},
 		Rounds: 8, Stage: stage.Stage{Concurrency: 2, Duration: time.Second, Timeout: time.Minute}, Seed: 1, Progress: quiet{}, Log: &bytes.Buffer{},
 	}
 }

@@ -11,6 +11,13 @@ import (
 	"triptych/loadtest/measure"
 )
 
+// What one generator can sensibly be asked for: requests at once, and a second.
+const (
+	MaxInFlight = 100_000
+	MinRate     = 0.001
+	MaxRate     = 1_000_000
+)
+
 // Arrivals says when an open loop sends.
 type Arrivals struct {
 	// Rate is the mean number of requests a second. They come at random, as

@@ -22,8 +22,13 @@ func (d *distribution) at(percent float64) time.Duration {
 	if d.histogram.TotalCount() == 0 {
 		return 0
 	}
-	// A bucket's upper end may lie above the greatest value.
-	return min(max(time.Duration(d.histogram.ValueAtPercentile(percent))*unit, d.least), d.most)
+	return d.within(d.histogram.ValueAtPercentile(percent))
+}
+
+// within is a value of the histogram as a time. A bucket's upper end may lie above
+// the greatest value.
+func (d *distribution) within(value int64) time.Duration {
+	return min(max(time.Duration(value)*unit, d.least), d.most)
 }
 
 // Corrected is the latency as it would be if each caller of a closed loop had kept

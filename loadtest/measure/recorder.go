@@ -65,7 +65,7 @@ type fault struct {
 func NewRecorder() *Recorder { return NewRecorderOn(NewTimeline()) }
 
 // NewRecorderOn starts the clock of a recorder that also counts on a timeline
-// which others use too, such as that of a test in several stages.
+// which others use too, such as that of a test in several stages; nil for none.
 func NewRecorderOn(timeline *Timeline) *Recorder {
 	return &Recorder{
 		timeline: timeline,

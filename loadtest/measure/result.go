@@ -26,11 +26,14 @@ type Result struct {
 func (r Result) Requests() int64 { return r.Answered + r.Errors + r.Abandoned }
 
 // Throughput is good answers a second.
-func (r Result) Throughput() float64 {
-	if r.Elapsed <= 0 {
+func (r Result) Throughput() float64 { return PerSecond(r.Answered, r.Elapsed) }
+
+// PerSecond is how many of n things came in a second; 0 without any time.
+func PerSecond(n int64, in time.Duration) float64 {
+	if in <= 0 {
 		return 0
 	}
-	return float64(r.Answered) / r.Elapsed.Seconds()
+	return float64(n) / in.Seconds()
 }
 
 // Spread is a distribution in a few numbers. All are 0 when there are none.
@@ -98,8 +101,7 @@ func (r *Recorder) Percentiles() []Percentile {
 	brackets := d.histogram.CumulativeDistributionWithTicks(percentileTicks)
 	points := make([]Percentile, 0, len(brackets))
 	for _, b := range brackets {
-		latency := min(max(time.Duration(b.ValueAt)*unit, d.least), d.most)
-		points = append(points, Percentile{Percent: b.Quantile, Latency: latency, Count: b.Count})
+		points = append(points, Percentile{Percent: b.Quantile, Latency: d.within(b.ValueAt), Count: b.Count})
 	}
 	return points
 }

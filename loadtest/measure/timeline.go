@@ -23,7 +23,7 @@ const (
 // Timeline counts requests by intervals of equal length. Its memory is bounded
 // however long a test is: when there are too many intervals, each two
 // neighbours become one, which takes about a millisecond. Safe for concurrent
-// use by several recorders.
+// use by several recorders. One that is nil counts nothing.
 type Timeline struct {
 	mu    sync.Mutex
 	began time.Time
@@ -90,6 +90,9 @@ func (i Interval) Offered() int64 {
 
 // Intervals are all until the last event, without gaps, the first first.
 func (t *Timeline) Intervals() []Interval {
+	if t == nil {
+		return nil
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	intervals := make([]Interval, 0, len(t.slots))
@@ -116,12 +119,18 @@ func (s *slot) interval(start, width time.Duration) Interval {
 }
 
 func (t *Timeline) started() {
+	if t == nil {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.now().sent++
 }
 
 func (t *Timeline) answered(latency time.Duration) {
+	if t == nil {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.now()
@@ -134,16 +143,24 @@ func (t *Timeline) answered(latency time.Duration) {
 }
 
 func (t *Timeline) failed(kind string) {
+	if t == nil {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.now()
 	if s.faults == nil {
 		s.faults = map[string]int64{}
 	}
-	if _, known := s.faults[kind]; !known && len(s.faults) >= maxKinds {
+	tally(s.faults, kind, 1)
+}
+
+// tally counts a kind of error, as long as there is room for it.
+func tally(faults map[string]int64, kind string, n int64) {
+	if _, known := faults[kind]; !known && len(faults) >= maxKinds {
 		kind = unlistedAs
 	}
-	s.faults[kind]++
+	faults[kind] += n
 }
 
 // now is the slot of this moment.
@@ -178,7 +195,9 @@ func (s slot) with(o slot) slot {
 	case s.faults == nil:
 		s.faults = o.faults
 	case o.faults != nil:
-		s.faults = summed(s.faults, o.faults)
+		for _, kind := range slices.Sorted(maps.Keys(o.faults)) {
+			tally(s.faults, kind, o.faults[kind])
+		}
 	}
 	switch {
 	case s.latency == nil:
@@ -187,17 +206,4 @@ func (s slot) with(o slot) slot {
 		s.latency.Merge(o.latency)
 	}
 	return s
-}
-
-// summed adds the counts of b to those of a, as long as there is room for their
-// kinds.
-func summed(a, b map[string]int64) map[string]int64 {
-	for _, kind := range slices.Sorted(maps.Keys(b)) {
-		n := b[kind]
-		if _, known := a[kind]; !known && len(a) >= maxKinds {
-			kind = unlistedAs
-		}
-		a[kind] += n
-	}
-	return a
 }

@@ -142,6 +142,15 @@ func TestTimelineOfSeveralRecorders(t *testing.T) {
 	})
 }
 
+func TestRecorderWithoutATimeline(t *testing.T) {
+	r := measure.NewRecorderOn(nil)
+	answer(r, time.Millisecond)
+	r.Failed(measure.Fault{Kind: measure.Overrun}, 0)
+	if got := r.Result(); got.Answered != 1 || got.Errors != 1 || len(r.Intervals()) != 0 {
+		t.Errorf("%+v with %d intervals", got, len(r.Intervals()))
+	}
+}
+
 func TestPercentilesOfARun(t *testing.T) {
 	r := measure.NewRecorder()
 	if got := r.Percentiles(); got != nil {

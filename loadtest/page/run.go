@@ -87,7 +87,7 @@ func (f *figures) throughput(r *Run) (*figure, error) {
 		return nil, nil
 	}
 	caption := "Requests by the second: offered is what was due, answered what came back well."
-	description := "Offered, answered and failed requests by the second, over time. Its numbers are in the table of the chart before."
+	description := "Offered, answered and failed requests by the second, over time. Its numbers are in the table below."
 	return f.figure("Throughput over time", caption, description, rateTable(r.Timeline), func(l svg.Label) (chart.Picture, error) {
 		return chart.Throughput(l, r.Timeline, spans(r.Stages))
 	})

@@ -89,11 +89,7 @@ func faultTable(r measure.Result) Table {
 func stageTable(stages []Stage) Table {
 	t := Table{Title: "Stages", Note: "Warm-ups are not part of the run's figures.", Header: []string{"Stage", "Load", "From, s", "For, s", "Answers/s", "p50, ms", "p99, ms", "Errors"}}
 	for _, s := range stages {
-		name := s.Name
-		if s.Warmup && !strings.Contains(name, "warm-up") {
-			name += " (warm-up)"
-		}
-		t.Rows = append(t.Rows, row(name, s.Load, since(s.Start), since(s.Duration), digits(s.Result.Throughput()),
+		t.Rows = append(t.Rows, row(s.Name, s.Load, since(s.Start), since(s.Duration), digits(s.Result.Throughput()),
 			milliseconds(s.Result.Latency.P50), milliseconds(s.Result.Latency.P99), whole(s.Result.Errors)))
 	}
 	return t
@@ -146,7 +142,7 @@ func rateTable(timeline []measure.Interval) Table {
 		if i.Width <= 0 {
 			continue
 		}
-		rate := func(n int64) string { return digits(float64(n) / i.Width.Seconds()) }
+		rate := func(n int64) string { return digits(measure.PerSecond(n, i.Width)) }
 		t.Rows = append(t.Rows, row(since(i.Start), rate(i.Offered()), rate(i.Answered), rate(i.Failed())))
 	}
 	return t

@@ -13,8 +13,7 @@ import (
 // Comparison is two targets measured in turn.
 type Comparison struct {
 	Started time.Time
-	// Names are those of A and B, Requests what each was sent.
-	Names    [2]string
+	// Requests are what A and B were sent.
 	Requests [2]string
 	// Load is each turn's, in words.
 	Load        string
@@ -37,14 +36,12 @@ func (c Comparison) Passed() bool { return len(c.Differences) > 0 && c.Errors() 
 
 // TurnText is a turn in a line.
 func TurnText(round, side int, r stage.Result) string {
-	line := fmt.Sprintf("round %-2d %s %8.1f/s  p50 %-8s p99 %-8s errors %d", round+1, sideName(side), r.Result.Throughput(), ms(r.Result.Latency.P50), ms(r.Result.Latency.P99), r.Result.Errors)
+	line := fmt.Sprintf("round %-2d %s %8.1f/s  p50 %-8s p99 %-8s errors %d", round+1, compare.SideName(side), r.Result.Throughput(), ms(r.Result.Latency.P50), ms(r.Result.Latency.P99), r.Result.Errors)
 	if r.Warmup.Note != "" {
 		line += "  (" + r.Warmup.Note + ")"
 	}
 	return line
 }
-
-func sideName(side int) string { return string(rune('A' + side)) }
 
 // Text writes the report for people. The turns were told as they happened.
 func (c Comparison) Text(w io.Writer) error {
@@ -54,7 +51,7 @@ func (c Comparison) Text(w io.Writer) error {
 	for _, d := range c.Differences {
 		fmt.Fprintf(&b, "%-11s %12s %12s %8.3fx  %-18s  %s\n", d.Measure, value(d.A, d.Unit), value(d.B, d.Unit), d.Ratio.Ratio, interval(d.Ratio), d.Verdict(d.LessIsBetter))
 	}
-	for side := range c.Names {
+	for side := range c.Requests {
 		c.faultsOf(&b, side)
 	}
 	_, err := io.WriteString(w, b.String())
@@ -65,7 +62,7 @@ func (c Comparison) Text(w io.Writer) error {
 func (c Comparison) faultsOf(b *strings.Builder, side int) {
 	for n, round := range c.Rounds {
 		for _, f := range round.Results[side].Result.Faults {
-			fmt.Fprintf(b, "%s, round %d: %d times %s: %s\n", sideName(side), n+1, f.Count, f.Kind, f.Example)
+			fmt.Fprintf(b, "%s, round %d: %d times %s: %s\n", compare.SideName(side), n+1, f.Count, f.Kind, f.Example)
 		}
 	}
 }
@@ -119,7 +116,7 @@ func (c Comparison) JSON(w io.Writer) error {
 		d.Differences = append(d.Differences, differenceJSON{x.Measure, x.Unit, x.A, x.B, x.Ratio.Ratio, x.Low, x.High, x.Seen(), x.Verdict(x.LessIsBetter)})
 	}
 	for _, round := range c.Rounds {
-		d.Rounds = append(d.Rounds, roundJSON{sideName(round.First), stageDocument(round.Results[0]), stageDocument(round.Results[1])})
+		d.Rounds = append(d.Rounds, roundJSON{compare.SideName(round.First), stageDocument(round.Results[0]), stageDocument(round.Results[1])})
 	}
 	return encode(w, d)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"triptych/loadtest/measure"
+	"triptych/loadtest/stage"
 )
 
 // milliseconds is a Spread for JSON.
@@ -40,6 +41,8 @@ type warmup struct {
 	Note     string `json:"note,omitempty"`
 }
 
+func warmupOf(w stage.Warmed) warmup { return warmup{w.Result.Answered, w.Result.Errors, w.Note} }
+
 type generator struct {
 	CPUSeconds      float64       `json:"cpu_s"`
 	Cores           float64       `json:"cores"`
@@ -71,15 +74,26 @@ type figures struct {
 	Generator      *generator    `json:"generator,omitempty"`
 }
 
-// figuresOf are those of a result, whose generator used so much processor time.
-func figuresOf(r measure.Result, corrected measure.Spread, cpu time.Duration, open bool) figures {
+// figuresOfStage are those of a stage's measurement, and of its generator.
+func figuresOfStage(s stage.Result) figures {
+	f := figuresOf(s.Result)
+	f.Corrected = inMillisecondsIfAny(s.Corrected)
+	f.Generator = &generator{CPUSeconds: s.CPU.Seconds(), Cores: cores(s), CPUPerRequestUS: float64(cpuPerRequest(s)) / float64(time.Microsecond)}
+	if s.Stage.Open() {
+		late := inMilliseconds(s.Result.Lateness)
+		f.Generator.Late = &late
+	}
+	return f
+}
+
+// figuresOf are those of a result alone.
+func figuresOf(r measure.Result) figures {
 	f := figures{
 		ElapsedSeconds: r.Elapsed.Seconds(),
 		Requests:       r.Requests(), Answered: r.Answered, Failed: r.Errors, Abandoned: r.Abandoned,
-		Throughput: r.Throughput(), Latency: inMilliseconds(r.Latency), Corrected: inMillisecondsIfAny(corrected),
+		Throughput: r.Throughput(), Latency: inMilliseconds(r.Latency),
 		Errors:    make([]faults, 0, len(r.Faults)),
 		BytesSent: r.Sent, BytesReceived: r.Received,
-		Generator: &generator{CPUSeconds: cpu.Seconds(), Cores: cores(r, cpu), CPUPerRequestUS: float64(cpuPerRequest(r, cpu)) / float64(time.Microsecond)},
 	}
 	if r.Items > r.Answered {
 		f.Items = r.Items
@@ -87,25 +101,21 @@ func figuresOf(r measure.Result, corrected measure.Spread, cpu time.Duration, op
 	for _, fault := range r.Faults {
 		f.Errors = append(f.Errors, faults{fault.Kind, fault.Count, fault.Example, inMilliseconds(fault.Latency)})
 	}
-	if open {
-		late := inMilliseconds(r.Lateness)
-		f.Generator.Late = &late
-	}
 	return f
 }
 
 // cores is how many processors the generator kept busy.
-func cores(r measure.Result, cpu time.Duration) float64 {
-	if r.Elapsed <= 0 {
+func cores(s stage.Result) float64 {
+	if s.Result.Elapsed <= 0 {
 		return 0
 	}
-	return cpu.Seconds() / r.Elapsed.Seconds()
+	return s.CPU.Seconds() / s.Result.Elapsed.Seconds()
 }
 
 // cpuPerRequest is the generator's own processor time for one request.
-func cpuPerRequest(r measure.Result, cpu time.Duration) time.Duration {
-	if n := r.Requests(); n > 0 {
-		return cpu / time.Duration(n)
+func cpuPerRequest(s stage.Result) time.Duration {
+	if n := s.Result.Requests(); n > 0 {
+		return s.CPU / time.Duration(n)
 	}
 	return 0
 }

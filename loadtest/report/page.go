@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"triptych/loadtest/compare"
+	"triptych/loadtest/measure"
 	"triptych/loadtest/page"
 	"triptych/loadtest/stage"
 	"triptych/loadtest/threshold"
@@ -14,12 +16,12 @@ const interruptedNote = "The test was ended early."
 
 // Page is the report as a page.
 func (r Report) Page() *page.Report {
-	target := fmt.Sprintf("%s to %s, model %s, %s", r.Settings.Protocol, r.Settings.URL, r.Settings.Model, r.Settings.dataText())
+	target := r.Settings.targetText()
 	run := runOf(r.Stage, target)
 	r.Usage.Fill(&run)
 	return &page.Report{
-		Title: "Load test of " + r.Settings.Model, When: r.Started, Facts: []page.Fact{{Name: "target", Value: target}},
-		Notes: earlyNotes(r.Interrupted), Runs: []page.Run{run},
+		Title: "Load test of " + r.Settings.Model, When: r.Stage.Started, Facts: []page.Fact{{Name: "target", Value: target}},
+		Notes: earlyNotes(r.Stage.Interrupted), Runs: []page.Run{run},
 	}
 }
 
@@ -74,7 +76,7 @@ func (s Scenario) Page() *page.Report {
 	run := page.Run{Name: s.Name, Load: strconv.Itoa(len(s.Stages)) + " stages", Result: s.Whole, Timeline: s.Intervals, Percentiles: s.Percentiles}
 	for _, r := range s.Stages {
 		if w := r.Warmup.Result; w.Elapsed > 0 {
-			run.Stages = append(run.Stages, page.Stage{Name: r.Stage.Name + " (warm-up)", Load: r.Stage.Describe(), Start: r.Started.Sub(s.Started), Duration: w.Elapsed, Warmup: true, Result: w})
+			run.Stages = append(run.Stages, page.Stage{Name: r.Stage.WarmupName(), Load: r.Stage.Describe(), Start: r.Started.Sub(s.Started), Duration: w.Elapsed, Warmup: true, Result: w})
 		}
 		run.Stages = append(run.Stages, page.Stage{Name: r.Stage.Name, Load: r.Stage.Describe(), Start: r.Began.Sub(s.Started), Duration: r.Result.Elapsed, Result: r.Result})
 		run.Thresholds = append(run.Thresholds, thresholdsOf(r.Stage.Name, r.Verdicts)...)
@@ -95,7 +97,7 @@ func (s Scenario) parts() page.Table {
 		for _, p := range r.Parts {
 			t.Rows = append(t.Rows, page.Row{Cells: []string{
 				r.Stage.Name, p.Name, strconv.FormatInt(p.Result.Answered, 10) + partItems(p.Result), strconv.FormatInt(p.Result.Errors, 10),
-				fmt.Sprintf("%.1f", rate(p.Result.Answered, r.Result.Elapsed)), ms(p.Result.Latency.P50), ms(p.Result.Latency.P99),
+				fmt.Sprintf("%.1f", measure.PerSecond(p.Result.Answered, r.Result.Elapsed)), ms(p.Result.Latency.P50), ms(p.Result.Latency.P99),
 			}})
 		}
 	}
@@ -141,7 +143,7 @@ func (c Comparison) Page() *page.Report {
 	for n, round := range c.Rounds {
 		for _, side := range []int{round.First, 1 - round.First} {
 			r := round.Results[side].Result
-			t.Rows = append(t.Rows, page.Row{Cells: []string{strconv.Itoa(n + 1), sideName(side), fmt.Sprintf("%.1f", r.Throughput()), ms(r.Latency.P50), ms(r.Latency.P99), strconv.FormatInt(r.Errors, 10)}})
+			t.Rows = append(t.Rows, page.Row{Cells: []string{strconv.Itoa(n + 1), compare.SideName(side), fmt.Sprintf("%.1f", r.Throughput()), ms(r.Latency.P50), ms(r.Latency.P99), strconv.FormatInt(r.Errors, 10)}})
 		}
 	}
 	p.Tables = []page.Table{t}

@@ -74,10 +74,7 @@ func (p *Progress) show(text string) {
 
 // line has the rate since the last line and the latencies since the start.
 func line(phase string, last, now measure.Result) string {
-	rate := 0.0
-	if span := now.Elapsed - last.Elapsed; span > 0 {
-		rate = float64(now.Answered-last.Answered) / span.Seconds()
-	}
+	rate := measure.PerSecond(now.Answered-last.Answered, now.Elapsed-last.Elapsed)
 	return fmt.Sprintf("%s %3.0fs  %d ok  %.1f/s  p50 %s  p99 %s  errors %d  in flight %d",
 		phase, now.Elapsed.Seconds(), now.Answered, rate, ms(now.Latency.P50), ms(now.Latency.P99), now.Errors, now.InFlight)
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"time"
 
-	"triptych/loadtest/measure"
 	"triptych/loadtest/scrape"
 	"triptych/loadtest/stage"
 )
@@ -52,27 +51,15 @@ type Settings struct {
 
 // Report is one test.
 type Report struct {
-	Started  time.Time
 	Settings Settings
-	// Interrupted is set when the test was ended early by a signal.
-	Interrupted bool
-	// Warmup is what came before and is not counted in Result.
-	Warmup, Result measure.Result
-	// Stage is the same as the stage that it was.
+	// Stage is the one stage of the test.
 	Stage stage.Result
-	// Corrected is the latency of a closed loop without coordinated omission, if
-	// there is one.
-	Corrected measure.Spread
-	// Note is a remark on the warm-up; empty for none.
-	Note string
 	// Usage is what the servers say of the test, for a page.
 	Usage scrape.Usage
-	// CPU is what the generator itself used while Result was measured.
-	CPU time.Duration
 }
 
 // Passed tells whether there were answers and no errors.
-func (r Report) Passed() bool { return r.Result.Answered > 0 && r.Result.Errors == 0 }
+func (r Report) Passed() bool { return r.Stage.Result.Answered > 0 && r.Stage.Result.Errors == 0 }
 
 type document struct {
 	Started     time.Time `json:"started"`
@@ -85,8 +72,7 @@ type document struct {
 // JSON writes the report as one document.
 func (r Report) JSON(w io.Writer) error {
 	return encode(w, document{
-		Started: r.Started.UTC(), Settings: r.Settings, Interrupted: r.Interrupted,
-		Warmup:  warmup{r.Warmup.Answered, r.Warmup.Errors, r.Note},
-		figures: figuresOf(r.Result, r.Corrected, r.CPU, r.Settings.Loop == Open),
+		Started: r.Stage.Started.UTC(), Settings: r.Settings, Interrupted: r.Stage.Interrupted,
+		Warmup: warmupOf(r.Stage.Warmup), figures: figuresOfStage(r.Stage),
 	})
 }

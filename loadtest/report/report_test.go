@@ -10,8 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"triptych/loadtest/load"
 	"triptych/loadtest/measure"
 	"triptych/loadtest/report"
+	"triptych/loadtest/stage"
 )
 
 func spread(d time.Duration) measure.Spread {
@@ -20,18 +22,21 @@ func spread(d time.Duration) measure.Spread {
 
 func example() report.Report {
 	return report.Report{
-		Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		Settings: report.Settings{
 			Protocol: "grpc", URL: "127.0.0.1:8001", Model: "classify", Images: 9,
 			Loop: report.Closed, Concurrency: 32, DurationSeconds: 10, WarmupSeconds: 2, TimeoutSeconds: 30, Connections: 2,
 		},
-		Warmup: measure.Result{Answered: 5, Errors: 1},
-		Result: measure.Result{
-			Elapsed: 10 * time.Second, Answered: 1000, Errors: 3, Sent: 123_456_789, Received: 98_765,
-			Faults:  []measure.FaultCount{{Kind: "gRPC UNAVAILABLE", Count: 2, Example: "down"}, {Kind: "timeout", Count: 1, Example: "no answer within 30s", Latency: spread(2 * time.Millisecond)}},
-			Latency: spread(2 * time.Millisecond), Lateness: spread(10 * time.Microsecond),
+		Stage: stage.Result{
+			Stage:   stage.Stage{Concurrency: 32},
+			Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+			Warmup:  stage.Warmed{Result: measure.Result{Answered: 5, Errors: 1}},
+			Result: measure.Result{
+				Elapsed: 10 * time.Second, Answered: 1000, Errors: 3, Sent: 123_456_789, Received: 98_765,
+				Faults:  []measure.FaultCount{{Kind: "gRPC UNAVAILABLE", Count: 2, Example: "down"}, {Kind: "timeout", Count: 1, Example: "no answer within 30s", Latency: spread(2 * time.Millisecond)}},
+				Latency: spread(2 * time.Millisecond), Lateness: spread(10 * time.Microsecond),
+			},
+			CPU: 500 * time.Millisecond,
 		},
-		CPU: 500 * time.Millisecond,
 	}
 }
 
@@ -60,9 +65,10 @@ errors
 
 func TestTextOfAnOpenLoopEndedEarly(t *testing.T) {
 	r := example()
-	r.Settings.Loop, r.Settings.Rate, r.Settings.MaxOutstanding, r.Settings.WarmupSeconds = report.Open, 12.5, 100, 0
-	r.Interrupted, r.Result.Abandoned = true, 7
-	r.Result.Sent, r.Result.Received = 2_000_000_000, 12
+	r.Settings.WarmupSeconds = 0
+	r.Stage.Stage = stage.Stage{Arrivals: load.Arrivals{Rate: 12.5, MaxOutstanding: 100}}
+	r.Stage.Interrupted, r.Stage.Result.Abandoned = true, 7
+	r.Stage.Result.Sent, r.Stage.Result.Received = 2_000_000_000, 12
 	var out strings.Builder
 	if err := r.Text(&out); err != nil {
 		t.Fatal(err)
@@ -82,6 +88,7 @@ func TestTextOfAnOpenLoopEndedEarly(t *testing.T) {
 func TestJSON(t *testing.T) {
 	r := example()
 	r.Settings.Loop, r.Settings.Rate, r.Settings.Seed = report.Open, 100, 1
+	r.Stage.Stage = stage.Stage{Arrivals: load.Arrivals{Rate: 100}}
 	var out bytes.Buffer
 	if err := r.JSON(&out); err != nil {
 		t.Fatal(err)

@@ -38,17 +38,12 @@ type Scenario struct {
 // Passed tells whether all conditions are met, and there were answers, and no
 // errors but those that are allowed.
 func (s Scenario) Passed() bool {
-	for _, v := range s.Verdicts {
-		if !v.Met {
-			return false
-		}
-	}
 	for _, r := range s.Stages {
 		if !r.Met() {
 			return false
 		}
 	}
-	return s.Whole.Answered > 0 && (s.ErrorsAllowed || s.Whole.Errors == 0)
+	return threshold.Met(s.Verdicts) && s.Whole.Answered > 0 && (s.ErrorsAllowed || s.Whole.Errors == 0)
 }
 
 // Text writes the report for people.
@@ -92,16 +87,13 @@ func (s Scenario) verdict() string {
 // stageText is one stage.
 func stageText(b *strings.Builder, r stage.Result) {
 	fmt.Fprintf(b, "\n%s: %s, for %.1f s%s%s\n", r.Stage.Name, r.Stage.Describe(), r.Result.Elapsed.Seconds(), warmedText(r), early(r.Interrupted))
-	resultText(b, r.Result, r.Corrected, r.CPU, r.Stage.Open())
-	if r.Warmup.Note != "" {
-		row(b, "warm-up", "%s", r.Warmup.Note)
-	}
+	resultText(b, r)
 	if r.Stalled() {
 		row(b, "note", "answers stalled: judge latency by an open loop (rate)")
 	}
 	for _, p := range r.Parts {
 		fmt.Fprintf(b, "  %-20s %d answered, %d errors, %.1f/s%s, p50 %s, p99 %s\n", p.Name, p.Result.Answered, p.Result.Errors,
-			rate(p.Result.Answered, r.Result.Elapsed), partItems(p.Result), ms(p.Result.Latency.P50), ms(p.Result.Latency.P99))
+			measure.PerSecond(p.Result.Answered, r.Result.Elapsed), partItems(p.Result), ms(p.Result.Latency.P50), ms(p.Result.Latency.P99))
 	}
 	faultsText(b, r.Result.Faults)
 	verdictsText(b, r.Verdicts)
@@ -124,13 +116,6 @@ func early(yes bool) string {
 		return ", ended early"
 	}
 	return ""
-}
-
-func rate(n int64, d time.Duration) float64 {
-	if d <= 0 {
-		return 0
-	}
-	return float64(n) / d.Seconds()
 }
 
 // partItems counts the items of jobs.

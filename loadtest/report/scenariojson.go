@@ -4,7 +4,6 @@ import (
 	"io"
 	"time"
 
-	"triptych/loadtest/measure"
 	"triptych/loadtest/stage"
 	"triptych/loadtest/threshold"
 )
@@ -62,10 +61,9 @@ type scenarioJSON struct {
 func (s Scenario) JSON(w io.Writer) error {
 	d := scenarioJSON{
 		Scenario: s.Name, About: s.About, File: s.File, Started: s.Started.UTC(), Requests: s.Requests,
-		Passed: s.Passed(), Interrupted: s.Interrupted, Whole: figuresOf(s.Whole, measure.Spread{}, 0, false), Conditions: verdictsJSON(s.Verdicts),
+		Passed: s.Passed(), Interrupted: s.Interrupted, Whole: figuresOf(s.Whole), Conditions: verdictsJSON(s.Verdicts),
 		Stages: make([]stageJSON, 0, len(s.Stages)),
 	}
-	d.Whole.Generator = nil
 	for _, r := range s.Stages {
 		d.Stages = append(d.Stages, stageDocument(r))
 	}
@@ -83,14 +81,10 @@ func verdictsJSON(verdicts []threshold.Verdict) []verdictJSON {
 func stageDocument(r stage.Result) stageJSON {
 	d := stageJSON{
 		Name: r.Stage.Name, Started: r.Started.UTC(), Load: loadOf(r.Stage), Interrupted: r.Interrupted,
-		Warmup:     warmup{r.Warmup.Result.Answered, r.Warmup.Result.Errors, r.Warmup.Note},
-		Conditions: verdictsJSON(r.Verdicts),
-		figures:    figuresOf(r.Result, r.Corrected, r.CPU, r.Stage.Open()),
+		Warmup: warmupOf(r.Warmup), Conditions: verdictsJSON(r.Verdicts), figures: figuresOfStage(r),
 	}
 	for _, p := range r.Parts {
-		part := partJSON{p.Name, p.Weight, figuresOf(p.Result, measure.Spread{}, 0, false)}
-		part.Generator = nil
-		d.Parts = append(d.Parts, part)
+		d.Parts = append(d.Parts, partJSON{p.Name, p.Weight, figuresOf(p.Result)})
 	}
 	return d
 }

@@ -7,40 +7,36 @@ import (
 	"time"
 
 	"triptych/loadtest/measure"
+	"triptych/loadtest/stage"
 )
 
 // Text writes the report for people.
 func (r Report) Text(w io.Writer) error {
 	var b strings.Builder
-	s := r.Settings
-	fmt.Fprintf(&b, "%s to %s, model %s, %s\n", s.Protocol, s.URL, s.Model, s.dataText())
-	if s.Loop == Open {
-		fmt.Fprintf(&b, "open loop, %g requests a second, at most %d in flight", s.Rate, s.MaxOutstanding)
-	} else {
-		fmt.Fprintf(&b, "closed loop, %d in flight", s.Concurrency)
-	}
-	fmt.Fprintf(&b, "%s, for %.1f s%s%s\n\n", s.deadlineText(), r.Result.Elapsed.Seconds(), r.warmupText(), r.interruptedText())
-	resultText(&b, r.Result, r.Corrected, r.CPU, s.Loop == Open)
-	if r.Note != "" {
-		row(&b, "warm-up", "%s", r.Note)
-	}
-	faultsText(&b, r.Result.Faults)
+	fmt.Fprintf(&b, "%s\n%s%s, for %.1f s%s%s\n\n", r.Settings.targetText(), r.Stage.Stage.Describe(), r.Settings.deadlineText(),
+		r.Stage.Result.Elapsed.Seconds(), r.warmupText(), early(r.Stage.Interrupted))
+	resultText(&b, r.Stage)
+	faultsText(&b, r.Stage.Result.Faults)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// resultText is a result in some lines.
-func resultText(b *strings.Builder, r measure.Result, corrected measure.Spread, cpu time.Duration, open bool) {
+// resultText is a stage's result in some lines.
+func resultText(b *strings.Builder, s stage.Result) {
+	r, c := s.Result, s.Corrected
 	row(b, "requests", "%d: %d answered, %d errors%s", r.Requests(), r.Answered, r.Errors, some(", %d abandoned", r.Abandoned))
 	row(b, "throughput", "%.1f/s%s", r.Throughput(), itemsText(r))
 	row(b, "latency", "%s", spreadText(r.Latency))
-	if corrected != (measure.Spread{}) {
-		row(b, "corrected", "p50 %s  p99 %s  p99.9 %s, had callers kept their rhythm while answers stalled", ms(corrected.P50), ms(corrected.P99), ms(corrected.P999))
+	if c != (measure.Spread{}) {
+		row(b, "corrected", "p50 %s  p99 %s  p99.9 %s, had callers kept their rhythm while answers stalled", ms(c.P50), ms(c.P99), ms(c.P999))
 	}
 	row(b, "bytes", "%s sent, %s received", bytesText(r.Sent), bytesText(r.Received))
-	row(b, "generator", "%.2f s of CPU: %.2f cores, %d us a request", cpu.Seconds(), cores(r, cpu), cpuPerRequest(r, cpu).Microseconds())
-	if open {
+	row(b, "generator", "%.2f s of CPU: %.2f cores, %d us a request", s.CPU.Seconds(), cores(s), cpuPerRequest(s).Microseconds())
+	if s.Stage.Open() {
 		row(b, "sent late", "%s", spreadText(r.Lateness))
+	}
+	if s.Warmup.Note != "" {
+		row(b, "warm-up", "%s", s.Warmup.Note)
 	}
 }
 
@@ -49,7 +45,7 @@ func itemsText(r measure.Result) string {
 	if r.Items <= r.Answered || r.Elapsed <= 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %d items: %.1f/s", r.Items, float64(r.Items)/r.Elapsed.Seconds())
+	return fmt.Sprintf(", %d items: %.1f/s", r.Items, measure.PerSecond(r.Items, r.Elapsed))
 }
 
 func faultsText(b *strings.Builder, faults []measure.FaultCount) {
@@ -65,6 +61,11 @@ func row(b *strings.Builder, name, format string, args ...any) {
 	fmt.Fprintf(b, "%-11s ", name)
 	fmt.Fprintf(b, format, args...)
 	b.WriteByte('\n')
+}
+
+// targetText says what is sent where.
+func (s Settings) targetText() string {
+	return fmt.Sprintf("%s to %s, model %s, %s", s.Protocol, s.URL, s.Model, s.dataText())
 }
 
 func (s Settings) dataText() string {
@@ -96,18 +97,11 @@ func (r Report) warmupText() string {
 	if r.Settings.WarmupSeconds == 0 {
 		return ""
 	}
-	length := fmt.Sprintf("%g s", r.Settings.WarmupSeconds)
+	w, length := r.Stage.Warmup.Result, fmt.Sprintf("%g s", r.Settings.WarmupSeconds)
 	if r.Settings.WarmupAuto {
-		length = fmt.Sprintf("%.1f s", r.Warmup.Elapsed.Seconds())
+		length = fmt.Sprintf("%.1f s", w.Elapsed.Seconds())
 	}
-	return fmt.Sprintf(" after a warm-up of %s (%d answered, %d errors)", length, r.Warmup.Answered, r.Warmup.Errors)
-}
-
-func (r Report) interruptedText() string {
-	if r.Interrupted {
-		return ", ended early"
-	}
-	return ""
+	return fmt.Sprintf(" after a warm-up of %s (%d answered, %d errors)", length, w.Answered, w.Errors)
 }
 
 // some is the text for a count that is not 0.

@@ -18,8 +18,8 @@ import (
 // request reads one sort of request.
 func (r *reader) request(node *yaml.Node) workload.Spec {
 	o := r.source.object(node, "a request")
-	s := workload.Spec{Weight: 1, Batch: 1, Contents: defaultContents, Target: r.targetOf(o)}
-	s.Target.Model, s.Target.Input, s.Target.Output = defaultModel, defaultInput, defaultOutput
+	s := workload.Default()
+	s.Target = r.targetOf(o)
 	o.text("name", &s.Name)
 	o.number("weight", &s.Weight, 0, math.MaxInt32)
 	for _, path := range o.texts("images") {
@@ -27,7 +27,7 @@ func (r *reader) request(node *yaml.Node) workload.Spec {
 	}
 	o.text("tensor", &s.Tensor)
 	whole(o, "batch", &s.Batch, 0, math.MaxInt32)
-	whole(o, "contents", &s.Contents, 1, maxContents)
+	whole(o, "contents", &s.Contents, 1, workload.MaxContents)
 	o.text("model", &s.Target.Model)
 	o.text("version", &s.Target.Version)
 	o.text("input", &s.Target.Input)
@@ -36,12 +36,12 @@ func (r *reader) request(node *yaml.Node) workload.Spec {
 	o.duration("deadline", &s.Deadline)
 	o.text("tenant", &s.Target.Tenant)
 	s.Target.Headers = merged(s.Target.Headers, o.pairs("headers"))
-	whole(o, "jobs", &s.JobItems, 1, maxJobItems)
+	whole(o, "jobs", &s.JobItems, 1, workload.MaxJobItems)
 	o.text("expected", &s.Expected)
 	if s.Expected != "" {
 		s.Expected = r.path(s.Expected)
 	}
-	s.ExpectedVersion = cmp.Or(s.Target.Version, "2")
+	s.ExpectedVersion = cmp.Or(s.Target.Version, s.ExpectedVersion)
 	o.text("expected_version", &s.ExpectedVersion)
 	o.boolean("consistent", &s.Consistent)
 	o.done()
@@ -83,7 +83,7 @@ func (r *reader) targetOf(o *object) target.Options {
 		return r.targets[names[0]]
 	}
 	r.say(o.place("target"), "target is %s, must be one of %s", strconv.Quote(name), strings.Join(names, ", "))
-	return target.Options{Protocol: target.Classify}
+	return workload.Default().Target
 }
 
 // path starts from the folder of the file.

@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"triptych/loadtest/load"
 	"triptych/loadtest/stage"
 	"triptych/loadtest/target"
 	"triptych/loadtest/threshold"
@@ -19,27 +20,11 @@ import (
 	"triptych/shared/failure"
 )
 
-// The defaults.
+// What can sensibly be asked for of one file.
 const (
-	defaultTimeout     = 30 * time.Second
-	defaultOutstanding = 1000
-	defaultConnections = 2
-	defaultModel       = "classify"
-	defaultInput       = "IMAGE"
-	defaultOutput      = "LABEL"
-	defaultContents    = 16
-)
-
-// What can sensibly be asked for.
-const (
-	maxBytes       = 1 << 20
-	maxStages      = 1000
-	maxSorts       = 100
-	maxInFlight    = 100_000
-	maxRate        = 1_000_000
-	maxConnections = 1000
-	maxContents    = 10_000
-	maxJobItems    = 100_000
+	maxBytes  = 1 << 20
+	maxStages = 1000
+	maxSorts  = 100
 )
 
 // Scenario is a load test.
@@ -95,7 +80,7 @@ func parse(file string, data []byte, change Change) (Scenario, error) {
 		root = document.Content[0]
 	}
 	src := &source{name: file}
-	r := reader{object: src.object(root, "a scenario"), folder: filepath.Dir(file), timeout: defaultTimeout, outstanding: defaultOutstanding}
+	r := reader{object: src.object(root, "a scenario"), folder: filepath.Dir(file), timeout: stage.Timeout, outstanding: stage.Outstanding}
 	s := r.scenario(change)
 	return s, src.err()
 }
@@ -118,7 +103,7 @@ func (r *reader) scenario(change Change) Scenario {
 	if r.timeout == 0 {
 		r.say(r.place("timeout"), "timeout must be more than 0")
 	}
-	whole(r.object, "max_outstanding", &r.outstanding, 1, maxInFlight)
+	whole(r.object, "max_outstanding", &r.outstanding, 1, load.MaxInFlight)
 	r.readTargets(change)
 	r.each("requests", func(node *yaml.Node) { s.Requests = append(s.Requests, r.request(node)) })
 	r.each("stages", func(node *yaml.Node) { s.Stages = append(s.Stages, r.stage(node, len(s.Stages)+1, s.Seed)) })
@@ -161,7 +146,7 @@ func (r *reader) readTargets(change Change) {
 			r.targets[key.Value] = r.target(named.fields[key.Value])
 		}
 	case !r.has("target"):
-		r.targets[""] = target.Options{Protocol: target.Classify, Connections: defaultConnections}
+		r.targets[""] = workload.Default().Target
 	}
 	if change.URL == "" {
 		return
@@ -177,13 +162,13 @@ func (r *reader) readTargets(change Change) {
 
 func (r *reader) target(node *yaml.Node) target.Options {
 	o := r.source.object(node, "a target")
-	t := target.Options{Protocol: target.Classify, Connections: defaultConnections}
+	t := workload.Default().Target
 	o.text("url", &t.URL)
 	o.text("protocol", (*string)(&t.Protocol))
 	if !slices.Contains(target.Protocols(), string(t.Protocol)) {
 		r.say(o.place("protocol"), "protocol is %q, must be one of %s", string(t.Protocol), strings.Join(target.Protocols(), ", "))
 	}
-	whole(o, "connections", &t.Connections, 1, maxConnections)
+	whole(o, "connections", &t.Connections, 1, workload.MaxConnections)
 	t.Headers = o.pairs("headers")
 	o.done()
 	return t

@@ -18,8 +18,8 @@ func (r *reader) stage(node *yaml.Node, number int, seed uint64) stage.Stage {
 	o.text("name", &s.Name)
 	o.duration("duration", &s.Duration)
 	whole(o, "requests", &s.Requests, 1, math.MaxInt64)
-	whole(o, "concurrency", &s.Concurrency, 1, maxInFlight)
-	whole(o, "max_outstanding", &a.MaxOutstanding, 1, maxInFlight)
+	whole(o, "concurrency", &s.Concurrency, 1, load.MaxInFlight)
+	whole(o, "max_outstanding", &a.MaxOutstanding, 1, load.MaxInFlight)
 	o.duration("timeout", &s.Timeout)
 	r.rate(o, &a)
 	r.arrivals(o, &a)
@@ -58,15 +58,15 @@ func (r *reader) rate(o *object, a *load.Arrivals) {
 		return
 	}
 	if node.Kind == yaml.ScalarNode {
-		a.Rate = r.parse(node, "rate", 0.001, maxRate)
+		a.Rate = r.parse(node, "rate", load.MinRate, load.MaxRate)
 		return
 	}
 	ramp := r.source.object(node, "rate")
 	a.Ramp = true
-	ramp.number("from", &a.Rate, 0, maxRate)
-	ramp.number("to", &a.Until, 0, maxRate)
+	ramp.number("from", &a.Rate, 0, load.MaxRate)
+	ramp.number("to", &a.Until, 0, load.MaxRate)
 	ramp.done()
-	if !ramp.has("from") || !ramp.has("to") || a.Rate+a.Until < 0.001 {
+	if !ramp.has("from") || !ramp.has("to") || a.Rate+a.Until < load.MinRate {
 		r.say(node, "a ramp has from and to, of which one is more than 0")
 	}
 }

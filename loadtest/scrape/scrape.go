@@ -96,13 +96,16 @@ func parseEndpoint(text string) (endpoint, error) {
 	return endpoint{name: name, url: u.String()}, nil
 }
 
+// AdminPort is the port at which New looks for metrics that nobody has named.
+func AdminPort() string { return portOf(config.AdminAddress) }
+
 // guess is where the metrics of a server at a default port would be.
 func guess(address string) (endpoint, bool) {
 	host, port, err := net.SplitHostPort(strings.TrimPrefix(address, "http://"))
 	if err != nil || (port != portOf(config.HTTPAddress) && port != portOf(config.GRPCAddress)) {
 		return endpoint{}, false
 	}
-	at := net.JoinHostPort(host, portOf(config.AdminAddress))
+	at := net.JoinHostPort(host, AdminPort())
 	return endpoint{name: at, url: "http://" + at + "/metrics", guessed: true}, true
 }
 

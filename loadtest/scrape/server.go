@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 
 	"triptych/proto/inference"
 	"triptych/shared/failure"
@@ -63,13 +64,9 @@ type restServer struct {
 }
 
 func (s *restServer) statistics(ctx context.Context) ([]*inference.ModelStatistics, error) {
-	body, err := s.client.get(ctx, s.base+"/v2/models/stats")
-	if err != nil {
-		return nil, err
-	}
 	var resp inference.ModelStatisticsResponse
-	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(body, &resp); err != nil {
-		return nil, failure.Wrap(err, failure.Internal, "the statistics can't be read")
+	if err := s.read(ctx, "/v2/models/stats", &resp, "statistics"); err != nil {
+		return nil, err
 	}
 	return resp.GetModelStats(), nil
 }
@@ -79,15 +76,23 @@ func (s *restServer) ensemble(ctx context.Context, model, version string) ([]str
 	if version != "" {
 		path += "/versions/" + url.PathEscape(version)
 	}
-	body, err := s.client.get(ctx, s.base+path+"/config")
-	if err != nil {
+	var config inference.ModelConfig
+	if err := s.read(ctx, path+"/config", &config, "configuration"); err != nil {
 		return nil, err
 	}
-	var config inference.ModelConfig
-	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(body, &config); err != nil {
-		return nil, failure.Wrap(err, failure.Internal, "the configuration can't be read")
-	}
 	return steps(&config), nil
+}
+
+// read gets a message in JSON, which an error calls what.
+func (s *restServer) read(ctx context.Context, path string, to proto.Message, what string) error {
+	body, err := s.client.get(ctx, s.base+path)
+	if err != nil {
+		return err
+	}
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(body, to); err != nil {
+		return failure.Wrap(err, failure.Internal, "the %s can't be read", what)
+	}
+	return nil
 }
 
 func (s *restServer) close() error { return nil } // the probe closes the client

@@ -28,7 +28,7 @@ func (u Usage) Fill(run *page.Run) {
 
 // Since is what happened since an earlier snapshot of the same probe.
 func (s *Snapshot) Since(before *Snapshot) Usage {
-	u := Usage{Notes: notes(before.notes, s.notes)}
+	u := Usage{Notes: slices.Concat(before.notes, s.notes)}
 	for key, now := range s.models {
 		then := before.models[key]
 		if reset(then, now) {
@@ -54,13 +54,6 @@ func (s *Snapshot) Since(before *Snapshot) Usage {
 	slices.Sort(u.Notes)
 	u.Notes = slices.Compact(u.Notes)
 	return u
-}
-
-// notes are all, each once.
-func notes(all ...[]string) []string {
-	list := slices.Concat(all...)
-	slices.Sort(list)
-	return slices.Compact(list)
 }
 
 // last is the place of models that belong to no ensemble.

@@ -56,8 +56,6 @@ type Answer struct {
 	// Best is the highest rate that kept the conditions, Worst the lowest that did
 	// not; 0 for none.
 	Best, Worst float64
-	// At is the step that was run at Best.
-	At Step
 	// Steps are all, in their order.
 	Steps []Step
 	// Interrupted is set when the search was ended early.
@@ -107,7 +105,7 @@ func (r Rate) tries(ctx context.Context, run Run, rate float64, each func(Step))
 func (a *Answer) take(s Step) {
 	switch {
 	case s.Kept && s.Load > a.Best:
-		a.Best, a.At = s.Load, s
+		a.Best = s.Load
 	case !s.Kept && (a.Worst == 0 || s.Load < a.Worst):
 		a.Worst = s.Load
 	}

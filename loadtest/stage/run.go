@@ -63,7 +63,7 @@ func (r *Runner) Run(ctx context.Context, s Stage) Result {
 	if !s.Open() {
 		result.Corrected = recorder.Corrected()
 	}
-	result.Verdicts, _ = threshold.All(s.Thresholds, result.Facts())
+	result.Verdicts = threshold.All(s.Thresholds, result.Facts())
 	return result
 }
 
@@ -99,11 +99,8 @@ func (s Stage) drive(ctx context.Context, plan load.Plan, to load.Target, record
 
 // warm runs the warm-up: with the load that the stage begins with.
 func (r *Runner) warm(ctx context.Context, s Stage) Warmed {
-	recorder := measure.NewRecorder()
-	if r.Timeline != nil {
-		recorder = measure.NewRecorderOn(r.Timeline)
-	}
-	defer r.Progress.Watch(warmupName(s.Name), recorder)()
+	recorder := measure.NewRecorderOn(r.Timeline)
+	defer r.Progress.Watch(s.WarmupName(), recorder)()
 	s.Arrivals = s.Arrivals.Start()
 	plan := load.Plan{Duration: s.Warmup.Duration, Timeout: s.Timeout, Items: workload.PhaseItems}
 	if !s.Warmup.Auto {
@@ -130,13 +127,6 @@ func (r *Runner) warm(ctx context.Context, s Stage) Warmed {
 	return warmed
 }
 
-func warmupName(name string) string {
-	if name == "" {
-		return "warm-up"
-	}
-	return name + " (warm-up)"
-}
-
 // windows cuts a running recorder into windows.
 type windows struct {
 	detector steady.Detector
@@ -153,6 +143,6 @@ func (w *windows) add(now measure.Result) {
 		return
 	}
 	total := func(r measure.Result) float64 { return r.Latency.Mean.Seconds() * float64(r.Answered) }
-	w.detector.Add(float64(answers)/(now.Elapsed-w.last.Elapsed).Seconds(), (total(now)-total(w.last))/float64(answers))
+	w.detector.Add(measure.PerSecond(answers, now.Elapsed-w.last.Elapsed), (total(now)-total(w.last))/float64(answers))
 	w.last = now
 }

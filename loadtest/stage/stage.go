@@ -42,10 +42,13 @@ type Warmup struct {
 	Window time.Duration
 }
 
-// The defaults of an automatic warm-up.
+// The defaults of a stage: of a request's time, of the requests at once of an open
+// loop, and of an automatic warm-up.
 const (
-	AutoMost   = time.Minute
-	AutoWindow = 500 * time.Millisecond
+	Timeout     = 30 * time.Second
+	Outstanding = 1000
+	AutoMost    = time.Minute
+	AutoWindow  = 500 * time.Millisecond
 )
 
 // Automatic is the usual automatic warm-up.
@@ -53,6 +56,14 @@ func Automatic() Warmup { return Warmup{Duration: AutoMost, Auto: true, Window: 
 
 // Open tells whether the stage is an open loop.
 func (s Stage) Open() bool { return s.Concurrency == 0 }
+
+// WarmupName is what reports call what comes before the stage.
+func (s Stage) WarmupName() string {
+	if s.Name == "" {
+		return "warm-up"
+	}
+	return s.Name + " (warm-up)"
+}
 
 // InFlight is the greatest number of requests at once.
 func (s Stage) InFlight() int {
@@ -118,14 +129,7 @@ func (r Result) Facts() threshold.Facts {
 }
 
 // Met tells whether all thresholds of the stage were met.
-func (r Result) Met() bool {
-	for _, v := range r.Verdicts {
-		if !v.Met {
-			return false
-		}
-	}
-	return true
-}
+func (r Result) Met() bool { return threshold.Met(r.Verdicts) }
 
 // Stalled tells whether a closed loop hid so much that its p99 should not be
 // believed: the corrected one is more than twice as long.

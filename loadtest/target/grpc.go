@@ -18,6 +18,7 @@ import (
 	"triptych/loadtest/measure"
 	"triptych/loadtest/sample"
 	"triptych/proto/inference"
+	"triptych/shared/call"
 	"triptych/shared/config"
 	"triptych/shared/failure"
 	"triptych/shared/oip"
@@ -88,7 +89,7 @@ func (o Options) metadata() metadata.MD {
 	}
 	md := metadata.New(o.Headers)
 	if o.Tenant != "" {
-		md.Set(tenantHeader, o.Tenant)
+		md.Set(call.TenantHeader, o.Tenant)
 	}
 	return md
 }

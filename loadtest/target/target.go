@@ -14,6 +14,7 @@ import (
 
 	"triptych/loadtest/load"
 	"triptych/loadtest/sample"
+	"triptych/shared/call"
 	"triptych/shared/config"
 	"triptych/shared/failure"
 )
@@ -103,9 +104,6 @@ func Address(o Options) string {
 	}
 }
 
-// tenantHeader names the tenant.
-const tenantHeader = "triptych-tenant"
-
 // headers are those of each request by HTTP.
 func (o Options) headers() http.Header {
 	h := http.Header{}
@@ -113,7 +111,7 @@ func (o Options) headers() http.Header {
 		h.Set(name, value)
 	}
 	if o.Tenant != "" {
-		h.Set(tenantHeader, o.Tenant)
+		h.Set(call.TenantHeader, o.Tenant)
 	}
 	return h
 }

@@ -29,7 +29,7 @@ type metric struct {
 func metrics() []metric {
 	return []metric{
 		{name: "throughput", kind: perSecond, get: func(f Facts) float64 { return f.Result.Throughput() }},
-		{name: "items", kind: perSecond, get: func(f Facts) float64 { return perTime(f.Result.Items, f.Result.Elapsed) }},
+		{name: "items", kind: perSecond, get: func(f Facts) float64 { return measure.PerSecond(f.Result.Items, f.Result.Elapsed) }},
 		{name: "requests", kind: count, get: func(f Facts) float64 { return float64(f.Result.Requests()) }},
 		{name: "answered", kind: count, get: func(f Facts) float64 { return float64(f.Result.Answered) }},
 		{name: "errors", kind: count, faults: true, get: func(f Facts) float64 { return float64(f.Result.Errors) }},
@@ -58,13 +58,6 @@ func faults(which func(kind string) bool) func(Facts) float64 {
 		}
 		return float64(n)
 	}
-}
-
-func perTime(n int64, d time.Duration) float64 {
-	if d <= 0 {
-		return 0
-	}
-	return float64(n) / d.Seconds()
 }
 
 // Names are those of all metrics, for help and messages.

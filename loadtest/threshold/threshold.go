@@ -5,6 +5,7 @@ package threshold
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -104,14 +105,18 @@ func (t Threshold) Judge(f Facts) Verdict {
 	return Verdict{t.text, show(value, t.unit), met}
 }
 
-// All judges each, and tells whether all are met.
-func All(list []Threshold, f Facts) (verdicts []Verdict, met bool) {
-	met = true
-	for _, t := range list {
-		v := t.Judge(f)
-		verdicts, met = append(verdicts, v), met && v.Met
+// All judges each.
+func All(list []Threshold, f Facts) []Verdict {
+	verdicts := make([]Verdict, len(list))
+	for i, t := range list {
+		verdicts[i] = t.Judge(f)
 	}
-	return verdicts, met
+	return verdicts
+}
+
+// Met tells whether all are met.
+func Met(verdicts []Verdict) bool {
+	return !slices.ContainsFunc(verdicts, func(v Verdict) bool { return !v.Met })
 }
 
 func holds(value float64, operator string, bound float64) bool {

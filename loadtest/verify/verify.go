@@ -18,7 +18,7 @@ type Check func(n int, labels []string) error
 // checked is a target whose answers are checked.
 type checked struct {
 	load.Target
-	checks []Check
+	check Check
 }
 
 // With holds each answer of a target against all checks.
@@ -26,28 +26,29 @@ func With(target load.Target, checks ...Check) load.Target {
 	if len(checks) == 0 {
 		return target
 	}
-	return &checked{target, checks}
+	return &checked{target, All(checks...)}
 }
 
 // Do sends item n and checks its answer.
 func (c *checked) Do(ctx context.Context, n int) (measure.Answer, error) {
 	answer, err := c.Target.Do(ctx, n)
-	for _, check := range c.checks {
-		if err != nil {
-			return answer, err
-		}
-		err = check(n, answer.Labels)
+	if err == nil {
+		err = c.check(n, answer.Labels)
 	}
 	return answer, err
 }
 
-// FirstLabel decorates a target with the check First.
-func FirstLabel(target load.Target, names, want []string) load.Target {
-	return With(target, First(names, want))
+// All is what the first check says that is not content.
+func All(checks ...Check) Check {
+	return func(n int, labels []string) error {
+		for _, check := range checks {
+			if err := check(n, labels); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
-
-// Consistent decorates a target with the check Same.
-func Consistent(target load.Target, names []string) load.Target { return With(target, Same(names)) }
 
 // First checks the first label of each answer: want[n] for item n, which errors
 // call names[n].

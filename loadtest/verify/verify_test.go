@@ -45,7 +45,7 @@ func kinds(target load.Target, items ...int) []string {
 
 func TestFirstLabel(t *testing.T) {
 	source := &answers{{"cat", "dog"}, {"dog", "cat"}, {"dog"}, {}}
-	target := verify.FirstLabel(source, []string{"a.jpg", "b.jpg"}, []string{"cat", "dog"})
+	target := verify.With(source, verify.First([]string{"a.jpg", "b.jpg"}, []string{"cat", "dog"}))
 	got := kinds(target, 0, 0, 1, 1, 0)
 	want := []string{"good", measure.WrongAnswer, "good", measure.WrongAnswer, measure.Other}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -55,7 +55,7 @@ func TestFirstLabel(t *testing.T) {
 
 func TestConsistent(t *testing.T) {
 	source := &answers{{"cat", "dog"}, {"dog", "cat"}, {"cat", "dog"}, {"cat", "Dog"}, {"cat"}, {"dog", "cat"}}
-	target := verify.Consistent(source, []string{"a.jpg", "b.jpg"})
+	target := verify.With(source, verify.Same([]string{"a.jpg", "b.jpg"}))
 	got := kinds(target, 0, 1, 0, 0, 0, 1, 1)
 	want := []string{"good", "good", "good", measure.WrongAnswer, measure.WrongAnswer, "good", measure.Other}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -64,7 +64,7 @@ func TestConsistent(t *testing.T) {
 }
 
 func TestWrongAnswerNamesTheImage(t *testing.T) {
-	target := verify.FirstLabel(&answers{{"dog"}}, []string{"a.jpg"}, []string{"cat"})
+	target := verify.With(&answers{{"dog"}}, verify.First([]string{"a.jpg"}, []string{"cat"}))
 	_, err := target.Do(t.Context(), 0)
 	if want := `wrong answer: a.jpg got ["dog"], want ["cat"]`; err == nil || err.Error() != want {
 		t.Errorf("error = %v, want %s", err, want)

@@ -29,7 +29,7 @@ func (w *Workload) Phase(also ...*measure.Recorder) *Phase {
 	for range w.sorts {
 		list := also[:len(also):len(also)]
 		if len(w.sorts) > 1 {
-			list = append(list, measure.NewRecorder())
+			list = append(list, measure.NewRecorderOn(nil)) // a Part has no timeline
 		}
 		p.recorders = append(p.recorders, list)
 	}

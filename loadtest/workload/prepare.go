@@ -59,14 +59,7 @@ func tensors(spec Spec, seed uint64) (*sort, error) {
 }
 
 func job(spec Spec, images []sample.Image, checks []verify.Check) (*sort, error) {
-	made, err := target.NewJobs(spec.Target, images, spec.JobItems, func(n int, labels []string) error {
-		for _, check := range checks {
-			if err := check(n, labels); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	made, err := target.NewJobs(spec.Target, images, spec.JobItems, target.Judge(verify.All(checks...)))
 	if err != nil {
 		return nil, err
 	}

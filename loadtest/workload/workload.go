@@ -16,6 +16,13 @@ import (
 	"triptych/shared/failure"
 )
 
+// What can sensibly be asked for of a Spec.
+const (
+	MaxConnections = 1000
+	MaxContents    = 10_000
+	MaxJobItems    = 100_000
+)
+
 // Spec is one sort of request.
 type Spec struct {
 	// Name is what reports call it.
@@ -39,6 +46,15 @@ type Spec struct {
 	Expected, ExpectedVersion string
 	// Consistent wants the same labels for an image each time.
 	Consistent bool
+}
+
+// Default is a Spec of which nothing has been said but what is sent: images, for
+// the model of our repository.
+func Default() Spec {
+	return Spec{
+		Weight: 1, Batch: 1, Contents: 16, ExpectedVersion: "2",
+		Target: target.Options{Protocol: target.Classify, Model: "classify", Input: "IMAGE", Output: "LABEL", Connections: 2},
+	}
 }
 
 // Label is the name of the sort, or else its model's.

@@ -2,8 +2,6 @@ package workload_test
 
 import (
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,17 +18,6 @@ import (
 )
 
 func echo(image []byte) ([]string, error) { return []string{string(image)}, nil }
-
-func pictures(t *testing.T, names ...string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for _, name := range names {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
 
 func options(p target.Protocol, url string) target.Options {
 	return target.Options{Protocol: p, URL: url, Model: targettest.Model, Input: "IMAGE", Output: "LABEL", Connections: 1, InFlight: 4}
@@ -55,9 +42,9 @@ func open(t *testing.T, specs ...workload.Spec) *workload.Workload {
 func TestMix(t *testing.T) {
 	server := targettest.Start(t, echo)
 	w := open(t,
-		workload.Spec{Name: "photos", Weight: 6, Target: options(target.Classify, server.URL), Images: []string{pictures(t, "a", "b")}, Consistent: true},
+		workload.Spec{Name: "photos", Weight: 6, Target: options(target.Classify, server.URL), Images: []string{targettest.Pictures(t, "a", "b")}, Consistent: true},
 		workload.Spec{Name: "tensors", Weight: 3, Target: options(target.GRPC, server.Address), Tensor: targettest.Tensor + ":UINT8:4", Batch: 1, Contents: 2},
-		workload.Spec{Name: "jobs", Weight: 1, Target: options(target.Classify, server.URL), Images: []string{pictures(t, "c")}, JobItems: 5},
+		workload.Spec{Name: "jobs", Weight: 1, Target: options(target.Classify, server.URL), Images: []string{targettest.Pictures(t, "c")}, JobItems: 5},
 	)
 	whole, stage := measure.NewRecorder(), measure.NewRecorder()
 	phase := w.Phase(whole)
@@ -84,7 +71,7 @@ func TestMix(t *testing.T) {
 
 func TestOneSortHasNoParts(t *testing.T) {
 	server := targettest.Start(t, echo)
-	w := open(t, workload.Spec{Weight: 1, Target: options(target.REST, server.URL), Images: []string{pictures(t, "a")}, Deadline: time.Minute})
+	w := open(t, workload.Spec{Weight: 1, Target: options(target.REST, server.URL), Images: []string{targettest.Pictures(t, "a")}, Deadline: time.Minute})
 	phase := w.Phase()
 	if also, deadline := phase.Sort(0); len(also) != 0 || deadline != time.Minute || len(phase.Parts()) != 0 {
 		t.Errorf("also %v, deadline %v, parts %v", also, deadline, phase.Parts())
@@ -100,10 +87,10 @@ func TestOneSortHasNoParts(t *testing.T) {
 func TestExpected(t *testing.T) {
 	server := targettest.Start(t, func([]byte) ([]string, error) { return []string{"espresso"}, nil })
 	w := open(t, workload.Spec{
-		Weight: 1, Target: options(target.Classify, server.URL), Images: []string{pictures(t, "cat.gif", "coffee.jpg")},
+		Weight: 1, Target: options(target.Classify, server.URL), Images: []string{targettest.Pictures(t, "cat.gif", "coffee.jpg")},
 		Expected: testkit.Path(t, "testdata", "expected.json"), ExpectedVersion: "1",
 	}, workload.Spec{
-		Weight: 0, Target: options(target.Classify, server.URL), Images: []string{pictures(t, "cat.gif")}, JobItems: 1,
+		Weight: 0, Target: options(target.Classify, server.URL), Images: []string{targettest.Pictures(t, "cat.gif")}, JobItems: 1,
 		Expected: testkit.Path(t, "testdata", "expected.json"), ExpectedVersion: "1",
 	})
 	recorder := measure.NewRecorder()
@@ -115,14 +102,14 @@ func TestExpected(t *testing.T) {
 		t.Errorf("a server that is wrong is said not to answer: %v", err)
 	}
 	busy := targettest.Start(t, func([]byte) ([]string, error) { return nil, failure.New(failure.Busy, "full") })
-	full := open(t, workload.Spec{Weight: 1, Target: options(target.Classify, busy.URL), Images: []string{pictures(t, "a")}})
+	full := open(t, workload.Spec{Weight: 1, Target: options(target.Classify, busy.URL), Images: []string{targettest.Pictures(t, "a")}})
 	if err := full.Try(t.Context()); err == nil || measure.FaultOf(err).Kind != "HTTP 429 BUSY" {
 		t.Errorf("a try of a full server: %v", err)
 	}
 }
 
 func TestDescribe(t *testing.T) {
-	dir := pictures(t, "cat.gif")
+	dir := targettest.Pictures(t, "cat.gif")
 	grpc, web := options(target.GRPC, "h:1"), options(target.REST, "http://h:2/")
 	grpc.Priority, grpc.Tenant, web.Version = 2, "shop", "1"
 	w := open(t,
@@ -139,7 +126,7 @@ func TestDescribe(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	image := pictures(t, "horse.jpg")
+	image := targettest.Pictures(t, "horse.jpg")
 	for name, tt := range map[string]struct {
 		spec workload.Spec
 		want string

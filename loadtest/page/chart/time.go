@@ -91,7 +91,7 @@ func Throughput(l svg.Label, intervals []measure.Interval, spans []Span) (Pictur
 		timeAxis(&p.X, end(intervals, spans), s.ticks)
 		most := 0.0
 		for _, i := range intervals {
-			most = max(most, rate(i, i.Offered()), rate(i, i.Answered))
+			most = max(most, measure.PerSecond(i.Offered(), i.Width), measure.PerSecond(i.Answered, i.Width))
 		}
 		fromZero(&p.Y, most*headroom(spans), 5, count)
 		p.Add(grid(), stages{spans, s.letters})
@@ -110,7 +110,7 @@ func Throughput(l svg.Label, intervals []measure.Interval, spans []Span) (Pictur
 			}
 			points := plotter.XYs{}
 			for _, i := range intervals {
-				points = append(points, plotter.XY{X: middle(i), Y: rate(i, line.of(i))})
+				points = append(points, plotter.XY{X: middle(i), Y: measure.PerSecond(line.of(i), i.Width)})
 			}
 			if err := addLines(p, []plotter.XYs{points}, line.ink, 2, line.dashed); err != nil {
 				return nil, err
@@ -150,14 +150,6 @@ func end(intervals []measure.Interval, spans []Span) time.Duration {
 func middle(i measure.Interval) float64 { return (i.Start + i.Width/2).Seconds() }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
-// rate is a number of things of an interval by the second.
-func rate(i measure.Interval, n int64) float64 {
-	if i.Width <= 0 {
-		return 0
-	}
-	return float64(n) / i.Width.Seconds()
-}
 
 // pieces are the values of intervals with answers, in pieces where there are
 // none between.
@@ -261,7 +253,7 @@ func innermost(c vg.Canvas) vg.Canvas {
 func hint(i measure.Interval) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s to %s: offered %s/s, answered %s/s", clock(i.Start), clock((i.Start + i.Width).Round(100*time.Millisecond)),
-		short(rate(i, i.Offered())), short(rate(i, i.Answered)))
+		short(measure.PerSecond(i.Offered(), i.Width)), short(measure.PerSecond(i.Answered, i.Width)))
 	if i.Answered > 0 {
 		fmt.Fprintf(&b, "; p50 %s, p90 %s, p99 %s, max %s", milliseconds(ms(i.P50)), milliseconds(ms(i.P90)), milliseconds(ms(i.P99)), milliseconds(ms(i.Max)))
 	}
