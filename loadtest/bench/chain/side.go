@@ -124,7 +124,7 @@ func (s *side) measured(load string, drive func(*measure.Recorder)) (window, err
 // whole is a window of which each request was answered.
 func whole(w window, err error) (window, error) {
 	if err == nil {
-		err = answered(w.result)
+		err = w.result.Whole()
 	}
 	return w, err
 }
@@ -134,17 +134,4 @@ func (s *side) used() (time.Duration, error) {
 		return 0, nil
 	}
 	return s.cpu()
-}
-
-// answered is an error where not every request was answered.
-func answered(r measure.Result) error {
-	switch {
-	case r.Errors > 0:
-		f := r.Faults[0]
-		return fmt.Errorf("%d of %d requests failed, most of them with %s: %s", r.Errors, r.Requests(), f.Kind, f.Example)
-	case r.Answered == 0:
-		return fmt.Errorf("none of %d requests was answered", r.Requests())
-	default:
-		return nil
-	}
 }

@@ -2,8 +2,6 @@ package jobs
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"triptych/loadtest/bench/figure"
@@ -79,7 +77,7 @@ func (b *runner) callRound(ctx context.Context, s *stack, t target.Target, round
 	r := recorder.Result()
 	after, err := s.usage()
 	if err == nil {
-		err = unanswered(r)
+		err = r.Whole()
 	}
 	if err != nil {
 		return 0, err
@@ -107,19 +105,6 @@ func (b *runner) jobRound(ctx context.Context, s *stack, items, round int) (rate
 	b.Keep(figure.Sample{Row: 1, Round: round, Side: jobsRoad, Name: "items", Throughput: rate, Value: accepted.Seconds()})
 	b.Say("row 1 round %d  %-9s %7.1f/s  %s (%d items, accepted after %.2f s)", round, jobsRoad, rate, after.each(before, items), job.Items, accepted.Seconds())
 	return rate, accepted.Seconds() / elapsed.Seconds(), err
-}
-
-// unanswered tells why requests were not answered.
-func unanswered(r measure.Result) error {
-	switch {
-	case r.Errors > 0:
-		f := r.Faults[0]
-		return fmt.Errorf("%d of %d requests failed, most of them with %s: %s", r.Errors, r.Requests(), f.Kind, f.Example)
-	case r.Answered == 0:
-		return errors.New("there were no answers")
-	default:
-		return nil
-	}
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
