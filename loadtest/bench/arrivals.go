@@ -96,9 +96,9 @@ func (b *runner) judgeArrivals() {
 	p50Bars := map[int]float64{5: 0.5, 20: 0.75, 50: 1, 80: 1}
 	p99Bars := map[int]float64{50: 1, 80: 1}
 	for _, percent := range b.loads {
-		b.judgeLoad("p50", percent, p50, p50Bars)
-		b.judgeLoad("p99", percent, p99, p99Bars)
-		b.judgeLoad("batch", percent, batch, nil)
+		b.judgeLoad("p50", percent, figure.P50, p50Bars)
+		b.judgeLoad("p99", percent, figure.P99, p99Bars)
+		b.judgeLoad("batch", percent, figure.Batch, nil)
 	}
 }
 
@@ -123,12 +123,12 @@ func (b *runner) plotArrivals(capacity float64) {
 	for _, side := range []string{ours, rival} {
 		for _, percent := range b.loads {
 			name := atLoad(percent)
-			if len(b.Of(2, side, name, p50)) == 0 {
+			if len(b.Of(2, side, name, figure.P50)) == 0 {
 				continue
 			}
 			b.Report.Points = append(b.Report.Points, figure.Point{
 				Percent: float64(percent), Rate: capacity * float64(percent) / 100, Side: side,
-				P50: b.Median(2, side, name, p50), P99: b.Median(2, side, name, p99), Batch: b.Median(2, side, name, batch),
+				P50: b.Median(2, side, name, figure.P50), P99: b.Median(2, side, name, figure.P99), Batch: b.Median(2, side, name, figure.Batch),
 			})
 		}
 	}

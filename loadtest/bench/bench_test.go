@@ -84,11 +84,11 @@ func TestAgainstTheBestSetting(t *testing.T) {
 		s.Row, s.Name = 1, "at 4"
 		b.Keep(s)
 	}
-	f := b.against(figure.Figure{Bar: figure.AtLeast(1)}, "at 4", throughput)
+	f := b.against(figure.Figure{Bar: figure.AtLeast(1)}, "at 4", figure.Throughput)
 	if f.Ours != 400 || *f.Rival != 310 || f.Against != "delay 2000 us" {
 		t.Errorf("throughput %+v", f)
 	}
-	if f = b.against(figure.Figure{Bar: figure.AtMost(1)}, "at 4", p99); f.Ours != 10 || *f.Rival != 9 || f.Against != "delay 0 us" {
+	if f = b.against(figure.Figure{Bar: figure.AtMost(1)}, "at 4", figure.P99); f.Ours != 10 || *f.Rival != 9 || f.Against != "delay 0 us" {
 		t.Errorf("p99 %+v", f)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"time"
 
 	"triptych/loadtest/bench/figure"
 	"triptych/loadtest/bench/server"
@@ -105,10 +104,7 @@ func loaded(ctx context.Context, s *server.Server, model string, d drive) (figur
 	r := recorder.Result()
 	cpu = measure.CPUTime() - cpu
 	after, err := s.Counts(ctx, model)
-	return figure.Sample{
-		Throughput: r.Throughput(), P50: ms(r.Latency.P50), P99: ms(r.Latency.P99), Errors: r.Errors,
-		Batch: after.Batch(before), Generator: cpu.Seconds() / r.Elapsed.Seconds(),
-	}, r, err
+	got := figure.SampleOf(r)
+	got.Batch, got.Generator = after.Batch(before), cpu.Seconds()/r.Elapsed.Seconds()
+	return got, r, err
 }
-
-func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

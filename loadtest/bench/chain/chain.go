@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"triptych/loadtest/bench/rows"
 	"triptych/loadtest/bench/sheet"
@@ -83,7 +82,5 @@ func (b *runner) end(args []string) error {
 	}
 	return err
 }
-
-func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 const mib = 1 << 20

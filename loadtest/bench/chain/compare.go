@@ -31,25 +31,19 @@ type goal struct {
 func contests() []contest {
 	return []contest{
 		{1, "float32, 16 callers", float32Model, "1", 16, []goal{
-			{"throughput", "/s", throughput, figure.AtLeast(1.5)}, {"p50", "ms", p50, nil}, {"p99", "ms", p99, figure.AtMost(0.7)},
+			{"throughput", "/s", figure.Throughput, figure.AtLeast(1.5)}, {"p50", "ms", figure.P50, nil}, {"p99", "ms", figure.P99, figure.AtMost(0.7)},
 		}},
 		{2, "INT8, 16 callers", int8Model, "2", 16, []goal{
-			{"throughput", "/s", throughput, figure.AtLeast(1.5)}, {"p50", "ms", p50, nil}, {"p99", "ms", p99, nil},
+			{"throughput", "/s", figure.Throughput, figure.AtLeast(1.5)}, {"p50", "ms", figure.P50, nil}, {"p99", "ms", figure.P99, nil},
 		}},
 		{3, "stand-in, 32 callers", standinModel, "accelerator", 32, []goal{
-			{"throughput", "/s", throughput, figure.AtLeast(1.6)}, {"p50", "ms", p50, nil}, {"p99", "ms", p99, nil},
+			{"throughput", "/s", figure.Throughput, figure.AtLeast(1.6)}, {"p50", "ms", figure.P50, nil}, {"p99", "ms", figure.P99, nil},
 		}},
 		{4, "float32, one caller", float32Model, "1", 1, []goal{
-			{"throughput", "/s", throughput, nil}, {"p50", "ms", p50, figure.AtMost(0.75)}, {"p99", "ms", p99, nil},
+			{"throughput", "/s", figure.Throughput, nil}, {"p50", "ms", figure.P50, figure.AtMost(0.75)}, {"p99", "ms", figure.P99, nil},
 		}},
 	}
 }
-
-// The numbers of a sample.
-func throughput(s figure.Sample) float64 { return s.Throughput }
-func p50(s figure.Sample) float64        { return s.P50 }
-func p99(s figure.Sample) float64        { return s.P99 }
-func value(s figure.Sample) float64      { return s.Value }
 
 // compare takes rounds of a contest: a window of ours, then one of the rival's, which
 // is started anew each time: one that has nothing to do may be busy all the same.

@@ -128,8 +128,8 @@ func (b *runner) judgeInProcess() {
 		number     func(figure.Sample) float64
 		bar        *figure.Bar
 	}{
-		{"float32, 16 callers: the chain, throughput", "/s", throughput, figure.AtLeast(0.87)},
-		{"float32, 16 callers: CPU of the services for an answer", "ms", value, nil},
+		{"float32, 16 callers: the chain, throughput", "/s", figure.Throughput, figure.AtLeast(0.87)},
+		{"float32, 16 callers: CPU of the services for an answer", "ms", figure.Value, nil},
 	} {
 		us, them := b.Of(5, ours, oneProcess, f.number), b.Of(5, oneProcess, oneProcess, f.number)
 		their := figure.Median(them...)

@@ -155,10 +155,10 @@ func (w *watching) judge(ctx context.Context) error {
 		}
 		dropped += n
 	}
-	on, off := w.Of(6, observedOn, w.name, throughput), w.Of(6, observedOff, w.name, throughput)
+	on, off := w.Of(6, observedOn, w.name, figure.Throughput), w.Of(6, observedOff, w.name, figure.Throughput)
 	without := figure.Median(off...)
 	w.Add(figure.Figure{Row: 6, Name: w.name + ": traces and metrics on", Unit: "/s", Ours: figure.Median(on...), Rival: &without, Paired: pairedRatio(on, off), Against: observedOff, Bar: figure.AtLeast(0.97)})
-	w.Add(figure.Figure{Row: 6, Name: w.name + ": spans received, an answer", Ours: w.Median(6, observedOn, w.name+", spans", value)})
+	w.Add(figure.Figure{Row: 6, Name: w.name + ": spans received, an answer", Ours: w.Median(6, observedOn, w.name+", spans", figure.Value)})
 	w.Add(figure.Figure{Row: 6, Name: w.name + ": spans dropped", Ours: dropped, Against: figure.Absolute, Bar: figure.AtMost(0)})
 	return nil
 }

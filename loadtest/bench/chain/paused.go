@@ -59,7 +59,7 @@ func (b *runner) paused(ctx context.Context) (err error) {
 		name, unit string
 		bar        *figure.Bar
 	}{{beyondName, "", figure.AtMost(0)}, {backName, "s", figure.AtMost(2)}, {beforeName, "ms", nil}, {duringName, "ms", nil}} {
-		b.Add(figure.Figure{Row: 8, Name: "one of two replicas of preprocess paused: " + f.name, Unit: f.unit, Ours: b.Median(8, ours, f.name, value), Against: figure.Absolute, Bar: f.bar})
+		b.Add(figure.Figure{Row: 8, Name: "one of two replicas of preprocess paused: " + f.name, Unit: f.unit, Ours: b.Median(8, ours, f.name, figure.Value), Against: figure.Absolute, Bar: f.bar})
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func (b *runner) pauseOnce(ctx context.Context, s *stack.Stack, us *side, rate f
 	result := w.result
 	b.draw(round, w, "Row 8, one of two replicas of preprocess paused")
 	for _, f := range result.Faults {
-		b.Say("row 8 round %d  %d x %s (%s), known after p50 %.1f ms", round+1, f.Count, f.Kind, f.Example, ms(f.Latency.P50))
+		b.Say("row 8 round %d  %d x %s (%s), known after p50 %.1f ms", round+1, f.Count, f.Kind, f.Example, figure.Ms(f.Latency.P50))
 	}
 	piece := b.Window / pieces
 	// The last piece before the pause has those that were caught by it.
@@ -91,11 +91,11 @@ func (b *runner) pauseOnce(ctx context.Context, s *stack.Stack, us *side, rate f
 	before := p99Of(t, began, calm)
 	once := p99Of(t, pause.Add(recovered), end.Add(b.Window/2))
 	for name, v := range map[string]float64{
-		beyondName: float64(max(result.Errors-inFlight, 0)), backName: recovered.Seconds(), beforeName: ms(before), duringName: ms(once),
+		beyondName: float64(max(result.Errors-inFlight, 0)), backName: recovered.Seconds(), beforeName: figure.Ms(before), duringName: figure.Ms(once),
 	} {
 		b.Keep(figure.Sample{Row: 8, Round: round + 1, Side: ours, Name: name, Value: v})
 	}
-	b.Say("row 8 round %d  %.0f/s, %d in flight when it was paused, %d errors, p99 back after %s: %.1f ms, before it was %.1f ms", round+1, rate, inFlight, result.Errors, recovered, ms(once), ms(before))
+	b.Say("row 8 round %d  %.0f/s, %d in flight when it was paused, %d errors, p99 back after %s: %.1f ms, before it was %.1f ms", round+1, rate, inFlight, result.Errors, recovered, figure.Ms(once), figure.Ms(before))
 	return nil
 }
 

@@ -108,13 +108,11 @@ func (s *side) measured(load string, drive func(*measure.Recorder)) (window, err
 	r := recorder.Result()
 	own = measure.CPUTime() - own
 	after, err := s.used()
-	w := window{result: r, sample: figure.Sample{
-		Side: s.name, Throughput: r.Throughput(), P50: ms(r.Latency.P50), P99: ms(r.Latency.P99), Errors: r.Errors,
-		Generator: own.Seconds() / r.Elapsed.Seconds(),
-	}, run: page.Run{
+	w := window{result: r, sample: figure.SampleOf(r), run: page.Run{
 		Target: "gRPC " + s.address + ", model " + s.model, Load: load,
 		Result: r, Timeline: recorder.Intervals(), Percentiles: recorder.Percentiles(),
 	}}
+	w.sample.Side, w.sample.Generator = s.name, own.Seconds()/r.Elapsed.Seconds()
 	if r.Answered > 0 {
 		w.sample.Value = 1e3 * (after - before).Seconds() / float64(r.Answered)
 	}

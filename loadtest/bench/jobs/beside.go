@@ -69,9 +69,11 @@ func (b *runner) users(ctx context.Context, t target.Target, a load.Arrivals, ro
 	recorder := measure.NewRecorder()
 	load.Open(ctx, load.Plan{Duration: b.Window, Timeout: patience, Items: photographs}, a, t, recorder)
 	r := recorder.Result()
-	b.Keep(figure.Sample{Row: 4, Round: round + 1, Side: syncRoad, Name: name, Throughput: r.Throughput(), P50: ms(r.Latency.P50), P99: ms(r.Latency.P99), Errors: r.Errors})
-	b.Say("row 4 round %d  %-12s %6.1f users/s, p50 %.1f ms, p99 %.1f ms", round+1, name, r.Throughput(), ms(r.Latency.P50), ms(r.Latency.P99))
-	return ms(r.Latency.P99), r.Whole()
+	sample := figure.SampleOf(r)
+	sample.Row, sample.Round, sample.Side, sample.Name = 4, round+1, syncRoad, name
+	b.Keep(sample)
+	b.Say("row 4 round %d  %-12s %6.1f users/s, p50 %.1f ms, p99 %.1f ms", round+1, name, sample.Throughput, sample.P50, sample.P99)
+	return sample.P99, r.Whole()
 }
 
 // usersBeside is the same while a job runs, and the job's items a second.

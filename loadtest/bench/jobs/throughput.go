@@ -82,7 +82,9 @@ func (b *runner) callRound(ctx context.Context, s *stack, t target.Target, round
 	if err != nil {
 		return 0, err
 	}
-	b.Keep(figure.Sample{Row: 1, Round: round, Side: syncRoad, Name: "items", Throughput: r.Throughput(), P50: ms(r.Latency.P50), P99: ms(r.Latency.P99)})
+	sample := figure.SampleOf(r)
+	sample.Row, sample.Round, sample.Side, sample.Name = 1, round, syncRoad, "items"
+	b.Keep(sample)
 	b.Say("row 1 round %d  %-9s %7.1f/s  %s", round, syncRoad, r.Throughput(), after.each(before, int(r.Answered)))
 	return r.Throughput(), nil
 }
@@ -106,5 +108,3 @@ func (b *runner) jobRound(ctx context.Context, s *stack, items, round int) (rate
 	b.Say("row 1 round %d  %-9s %7.1f/s  %s (%d items, accepted after %.2f s)", round, jobsRoad, rate, after.each(before, items), job.Items, accepted.Seconds())
 	return rate, accepted.Seconds() / elapsed.Seconds(), err
 }
-
-func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -57,8 +57,8 @@ func (b *runner) judge(r measure.Result, m *mixture, did done) {
 	if len(did.back) > 0 {
 		b.figure("soak: answers again after a kill, median", "s", figure.Median(did.back...), nil)
 	}
-	b.figure("soak: p50", "ms", float64(r.Latency.P50.Microseconds())/1e3, nil)
-	b.figure("soak: p99", "ms", float64(r.Latency.P99.Microseconds())/1e3, nil)
+	b.figure("soak: p50", "ms", figure.Ms(r.Latency.P50), nil)
+	b.figure("soak: p99", "ms", figure.Ms(r.Latency.P99), nil)
 }
 
 // growth is what memory and goroutines may have at the end, of what they had early.
