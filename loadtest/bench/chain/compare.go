@@ -120,21 +120,21 @@ func (b *runner) show(s figure.Sample) {
 
 // judge makes a figure of the rounds.
 func (b *runner) judge(c contest, g goal) figure.Figure {
-	f := figure.Figure{Row: c.row, Name: c.name + ": " + g.name, Unit: g.unit, Bar: g.bar}
 	us, them := b.Of(c.row, ours, c.name, g.number), b.Of(c.row, rival, c.name, g.number)
-	f.Ours = figure.Median(us...)
+	f := figure.Figure{Ours: figure.Median(us...)}
 	if len(them) == len(us) && len(us) > 0 {
-		their := figure.Median(them...)
-		f.Rival, f.Against, f.Paired = &their, "the rival", pairedRatio(us, them)
+		f = paired(us, them, "the rival")
 	}
+	f.Row, f.Name, f.Unit, f.Bar = c.row, c.name+": "+g.name, g.unit, g.bar
 	return f
 }
 
-// pairedRatio is the median of the ratios of neighbours.
-func pairedRatio(a, b []float64) float64 {
-	ratios := make([]float64, len(a))
-	for i := range a {
-		ratios[i] = a[i] / b[i]
+// paired compares us with neighbours one by one: its ratio is the median of theirs.
+func paired(us, them []float64, against string) figure.Figure {
+	ratios := make([]float64, len(us))
+	for i := range us {
+		ratios[i] = us[i] / them[i]
 	}
-	return figure.Median(ratios...)
+	their := figure.Median(them...)
+	return figure.Figure{Ours: figure.Median(us...), Rival: &their, Paired: figure.Median(ratios...), Against: against}
 }

@@ -123,16 +123,12 @@ func (b *runner) inTurn(ctx context.Context, us *side, them *turns.Side) error {
 }
 
 func (b *runner) judgeInProcess() {
-	for _, f := range []struct {
-		name, unit string
-		number     func(figure.Sample) float64
-		bar        *figure.Bar
-	}{
+	for _, g := range []goal{
 		{"float32, 16 callers: the chain, throughput", "/s", figure.Throughput, figure.AtLeast(0.87)},
 		{"float32, 16 callers: CPU of the services for an answer", "ms", figure.Value, nil},
 	} {
-		us, them := b.Of(5, ours, oneProcess, f.number), b.Of(5, oneProcess, oneProcess, f.number)
-		their := figure.Median(them...)
-		b.Add(figure.Figure{Row: 5, Name: f.name, Unit: f.unit, Ours: figure.Median(us...), Rival: &their, Paired: pairedRatio(us, them), Against: oneProcess, Bar: f.bar})
+		f := paired(b.Of(5, ours, oneProcess, g.number), b.Of(5, oneProcess, oneProcess, g.number), oneProcess)
+		f.Row, f.Name, f.Unit, f.Bar = 5, g.name, g.unit, g.bar
+		b.Add(f)
 	}
 }

@@ -155,9 +155,9 @@ func (w *watching) judge(ctx context.Context) error {
 		}
 		dropped += n
 	}
-	on, off := w.Of(6, observedOn, w.name, figure.Throughput), w.Of(6, observedOff, w.name, figure.Throughput)
-	without := figure.Median(off...)
-	w.Add(figure.Figure{Row: 6, Name: w.name + ": traces and metrics on", Unit: "/s", Ours: figure.Median(on...), Rival: &without, Paired: pairedRatio(on, off), Against: observedOff, Bar: figure.AtLeast(0.97)})
+	f := paired(w.Of(6, observedOn, w.name, figure.Throughput), w.Of(6, observedOff, w.name, figure.Throughput), observedOff)
+	f.Row, f.Name, f.Unit, f.Bar = 6, w.name+": traces and metrics on", "/s", figure.AtLeast(0.97)
+	w.Add(f)
 	w.Add(figure.Figure{Row: 6, Name: w.name + ": spans received, an answer", Ours: w.Median(6, observedOn, w.name+", spans", figure.Value)})
 	w.Add(figure.Figure{Row: 6, Name: w.name + ": spans dropped", Ours: dropped, Against: figure.Absolute, Bar: figure.AtMost(0)})
 	return nil

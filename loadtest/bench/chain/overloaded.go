@@ -152,8 +152,9 @@ func watchMemory(s *stack.Stack) func() (float64, error) {
 func (b *runner) judgeOverload() {
 	of := func(name string, number func(figure.Sample) float64) []float64 { return b.Of(7, ours, name, number) }
 	pair := func(name, unit string, us, than []float64, against string, bar *figure.Bar) {
-		their := figure.Median(than...)
-		b.Add(figure.Figure{Row: 7, Name: name, Unit: unit, Ours: figure.Median(us...), Rival: &their, Paired: pairedRatio(us, than), Against: against, Bar: bar})
+		f := paired(us, than, against)
+		f.Row, f.Name, f.Unit, f.Bar = 7, name, unit, bar
+		b.Add(f)
 	}
 	pair("three times the capacity: goodput", "/s", of(overloadName, figure.Throughput), of(capacityName, figure.Throughput), capacityName, figure.AtLeast(0.9))
 	pair("three times the capacity: p99 of the answered", "ms", of(overloadName, figure.P99), of(busyName, figure.P99), busyName, figure.AtMost(2))
