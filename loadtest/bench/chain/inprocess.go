@@ -10,16 +10,13 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"triptych/loadtest/bench/answers"
 	"triptych/loadtest/bench/chain/stages"
 	"triptych/loadtest/bench/figure"
 	"triptych/loadtest/bench/rows"
 	"triptych/loadtest/bench/stack"
 	"triptych/loadtest/bench/turns"
-	"triptych/proto/inference"
-	"triptych/shared/oip"
 	"triptych/shared/scheduling"
-
-	"triptych/loadtest/bench/answers"
 )
 
 // Row 5: the same callers on both sides, in turns that are short enough for a machine
@@ -83,9 +80,7 @@ func (b *runner) sameAnswers(ctx context.Context, s *stack.Stack, them *turns.Si
 			return err
 		}
 		task.Files = append(task.Files, file)
-		req := &inference.ModelInferRequest{ModelName: float32Model}
-		oip.AddInput(req, answers.Tensor(image))
-		resp, err := s.Gateway.Server().Infer(ctx, req)
+		resp, err := s.Gateway.Server().Infer(ctx, answers.Request(float32Model, image))
 		if err != nil {
 			return err
 		}

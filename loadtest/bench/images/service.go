@@ -175,7 +175,7 @@ func requests(ctx context.Context, s *server.Server, files, sums []string) (targ
 			return nil, fmt.Errorf("ask about %s: %w", filepath.Base(file), err)
 		}
 		out, _ := oip.Output(resp, ours.Output)
-		if answers[i] = out.Data; len(sums) > i && ours.Sum(out.Data) != sums[i] {
+		if answers[i] = out.Data; len(sums) > i && turns.Sum(out.Data) != sums[i] {
 			return nil, fmt.Errorf("%s: the service's pixels are not the function's", filepath.Base(file))
 		}
 	}
