@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"triptych/loadtest/bench/figure"
+	"triptych/loadtest/bench/pace"
 	"triptych/loadtest/bench/server"
 	"triptych/loadtest/bench/versions"
 	"triptych/loadtest/load"
@@ -140,10 +141,8 @@ func settled(ctx context.Context, s *server.Server) (int64, error) {
 	wait := settleTime
 	readings := make([]int64, 0, settleReads)
 	for range settleReads {
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return 0, ctx.Err()
+		if err := pace.Wait(ctx, wait); err != nil {
+			return 0, err
 		}
 		memory, err := s.Memory()
 		if err != nil {

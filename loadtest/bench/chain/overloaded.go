@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"triptych/loadtest/bench/figure"
+	"triptych/loadtest/bench/pace"
 	"triptych/loadtest/bench/stack"
 	"triptych/loadtest/measure"
 )
@@ -64,7 +65,7 @@ func (b *runner) overloadOnce(ctx context.Context, s *stack.Stack, us *side, rou
 		windows int
 	}{{busyName, busyLoad, busyWindows}, {overloadName, tooMuch, overloadWindows}} {
 		length := time.Duration(phase.windows) * b.Window
-		peak := watchMemory(s)
+		peak := watchMemory(ctx, s)
 		w, err := us.open(ctx, us.Target, phase.load*most.sample.Throughput, length, round)
 		held, unread := peak()
 		if err := errors.Join(err, unread); err != nil {
@@ -121,29 +122,20 @@ const memoryPause = 100 * time.Millisecond
 
 // watchMemory begins to watch what all processes of a stack hold together. The
 // function that it gives ends that, and says how much it was at most, in MiB.
-func watchMemory(s *stack.Stack) func() (float64, error) {
+func watchMemory(ctx context.Context, s *stack.Stack) func() (float64, error) {
 	var most int64
 	var failed error
-	end := make(chan struct{})
+	ctx, end := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		tick := time.NewTicker(memoryPause)
-		defer tick.Stop()
-		for {
+		failed = pace.Every(ctx, memoryPause, func() error {
 			held, err := s.Memory()
-			if most = max(most, held); err != nil {
-				failed = err
-				return
-			}
-			select {
-			case <-tick.C:
-			case <-end:
-				return
-			}
-		}
+			most = max(most, held)
+			return err
+		})
 	})
 	return func() (float64, error) {
-		close(end)
+		end()
 		watching.Wait()
 		return float64(most) / mib, failed
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"triptych/loadtest/bench/figure"
+	"triptych/loadtest/bench/pace"
 	"triptych/loadtest/bench/stack"
 )
 
@@ -103,7 +104,7 @@ func (b *runner) pauseOnce(ctx context.Context, s *stack.Stack, us *side, rate f
 // requests there were in the whole chain at its beginning: those on the service can't
 // be more.
 func (b *runner) pause(ctx context.Context, service *stack.Service, t *track) (begin, end time.Time, inFlight int64, err error) {
-	if err := wait(ctx, b.Window); err != nil {
+	if err := pace.Wait(ctx, b.Window); err != nil {
 		return begin, end, 0, err
 	}
 	inFlight = t.inFlight.Load()
@@ -111,20 +112,9 @@ func (b *runner) pause(ctx context.Context, service *stack.Service, t *track) (b
 	if err := service.Pause(); err != nil {
 		return begin, end, inFlight, err
 	}
-	err = wait(ctx, b.Window)
+	err = pace.Wait(ctx, b.Window)
 	end = time.Now()
 	return begin, end, inFlight, errors.Join(err, service.Resume())
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // firstCalm is the piece from which on none is above a limit.
