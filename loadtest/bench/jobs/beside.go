@@ -32,7 +32,7 @@ const (
 // beside is row 4: what a job does to those who wait. They come at random, so that
 // those who would have come while a stage was held up are not left out.
 func (b *runner) beside(ctx context.Context) error {
-	return b.with(ctx, func(s *stack) error {
+	return b.with(ctx, func(s *system) error {
 		t, err := b.callers(s)
 		if err != nil {
 			return err
@@ -77,7 +77,7 @@ func (b *runner) users(ctx context.Context, t target.Target, a load.Arrivals, ro
 }
 
 // usersBeside is the same while a job runs, and the job's items a second.
-func (b *runner) usersBeside(ctx context.Context, s *stack, t target.Target, a load.Arrivals, round, items int) (p99, rate float64, err error) {
+func (b *runner) usersBeside(ctx context.Context, s *system, t target.Target, a load.Arrivals, round, items int) (p99, rate float64, err error) {
 	job, err := s.jobs.Submit(ctx, model, api.NewForm(b.images, items))
 	if err != nil {
 		return 0, 0, err

@@ -28,7 +28,7 @@ const (
 
 // throughput is row 1: items a second through three steps, by both roads in turn.
 func (b *runner) throughput(ctx context.Context) error {
-	return b.with(ctx, func(s *stack) error {
+	return b.with(ctx, func(s *system) error {
 		t, err := b.callers(s)
 		if err != nil {
 			return err
@@ -58,16 +58,16 @@ func (b *runner) throughput(ctx context.Context) error {
 }
 
 // callers are those of the sync road: by gRPC, its fastest door.
-func (b *runner) callers(s *stack) (target.Target, error) {
+func (b *runner) callers(s *system) (target.Target, error) {
 	images := make([]sample.Image, len(b.images))
 	for i, data := range b.images {
 		images[i] = sample.Image{Data: data}
 	}
-	return target.New(target.Options{Protocol: target.GRPC, URL: s.gateway.Address, Model: model, Input: "IMAGE", Output: "LABEL", Connections: connections}, images)
+	return target.New(target.Options{Protocol: target.GRPC, URL: s.gateway().Address, Model: model, Input: "IMAGE", Output: "LABEL", Connections: connections}, images)
 }
 
 // callRound is answers a second of the sync road.
-func (b *runner) callRound(ctx context.Context, s *stack, t target.Target, round int) (float64, error) {
+func (b *runner) callRound(ctx context.Context, s *system, t target.Target, round int) (float64, error) {
 	before, err := s.usage()
 	if err != nil {
 		return 0, err
@@ -91,7 +91,7 @@ func (b *runner) callRound(ctx context.Context, s *stack, t target.Target, round
 
 // jobRound is items a second of a job, from its first byte to its last verdict, and
 // which part of that time went by until it was accepted.
-func (b *runner) jobRound(ctx context.Context, s *stack, items, round int) (rate, accepting float64, err error) {
+func (b *runner) jobRound(ctx context.Context, s *system, items, round int) (rate, accepting float64, err error) {
 	before, err := s.usage()
 	if err != nil {
 		return 0, 0, err
