@@ -10,6 +10,7 @@ import (
 
 	"triptych/loadtest/bench/album"
 	"triptych/loadtest/bench/stack"
+	"triptych/loadtest/bench/versions"
 )
 
 // Our names for the chain: with the classifier in float32 and in INT8, and with the
@@ -20,11 +21,8 @@ const (
 	standinModel = "classify_standin"
 )
 
-// The two models that stand for each other in the chain.
-const (
-	classifier = "efficientnet_lite0"
-	standin    = "standin"
-)
+// standin stands for the classifier in the chain.
+const standin = "standin"
 
 // prepare makes the repository and the photographs, once.
 func (b *runner) prepare(ctx context.Context) (err error) {
@@ -63,7 +61,7 @@ func makeRepository(models, standins, folder string) error {
 	if err != nil {
 		return fmt.Errorf("make a repository: %w", err)
 	}
-	own := strings.ReplaceAll(string(text), `"`+classifier+`"`, `"`+standin+`"`)
+	own := strings.ReplaceAll(string(text), `"`+versions.Classifier+`"`, `"`+standin+`"`)
 	return os.WriteFile(filepath.Join(folder, standinModel, "config.pbtxt"), []byte(own), 0o600)
 }
 
