@@ -6,24 +6,20 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"triptych/loadtest/bench/rig"
 	"triptych/loadtest/bench/rows"
-	"triptych/loadtest/bench/stack"
 	"triptych/shared/config"
 )
 
 // settings are the flags.
 type settings struct {
 	rows.Flags
+	rig.Options
 	rival, address, model string
 
 	// turns of a fifth of a window are what a round of the rows 5 and 6 has.
-	turns       int
-	binaries    string
-	models      string
-	standins    string
-	samples     string
-	photographs int
-	page        string
+	turns    int
+	standins string
 	// library is that of ONNX Runtime, for row 5.
 	library string
 }
@@ -38,9 +34,9 @@ func defaultSettings(getenv func(string) string) settings {
 			Rows: []int{1, 2, 3, 4, 5, 6, 7, 8}, Last: 8, Rounds: 3, Window: 10 * time.Second, Shortest: 100 * time.Millisecond,
 			Output: "coverage/bench-chain.json",
 		},
-		rival: getenv("RIVAL"), address: getenv("RIVAL_GRPC"), model: getenv("RIVAL_MODEL"),
-		turns: 5, binaries: "bin", models: "models", standins: "tools/bench/models", samples: "testdata/images", photographs: 64,
-		page: "coverage/bench.html", library: getenv("TRIPTYCH_ONNXRUNTIME"),
+		Options: rig.Default("coverage/bench.html"),
+		rival:   getenv("RIVAL"), address: getenv("RIVAL_GRPC"), model: getenv("RIVAL_MODEL"),
+		turns: 5, standins: "tools/bench/models", library: getenv("TRIPTYCH_ONNXRUNTIME"),
 	}
 }
 
@@ -51,12 +47,8 @@ func (s *settings) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&s.address, "rival-grpc", s.address, "The rival's gRPC address ($RIVAL_GRPC).")
 	fs.StringVar(&s.model, "rival-model", s.model, "The rival's name for the chain ($RIVAL_MODEL).")
 	fs.IntVar(&s.turns, "turns", s.turns, "Rows 5 and 6: how often both sides take turns in a round, of a fifth of a window each.")
-	fs.StringVar(&s.binaries, "binaries", s.binaries, "Folder with our binaries.")
-	fs.StringVar(&s.models, "models", s.models, "Repository with our models.")
+	s.Options.RegisterFlags(fs)
 	fs.StringVar(&s.standins, "stand-ins", s.standins, "Repository with the stand-in.")
-	fs.StringVar(&s.samples, "samples", s.samples, "Folder with the photographs of which parts are sent.")
-	fs.IntVar(&s.photographs, "photographs", s.photographs, "How many different ones are sent.")
-	fs.StringVar(&s.page, "page", s.page, "File for the report as a web page; empty for none.")
 	s.RegisterOutput(fs)
 }
 
@@ -71,10 +63,7 @@ func (s *settings) Validate() error {
 	if s.turns < 1 {
 		return config.Wrong("turns", "is %d, must be 1 or more", s.turns)
 	}
-	if s.photographs < 1 {
-		return config.Wrong("photographs", "is %d, must be 1 or more", s.photographs)
-	}
-	return stack.Built(s.binaries)
+	return s.Options.Validate()
 }
 
 // notes tell the reader of the figures what they were taken with.

@@ -35,10 +35,10 @@ func (b *runner) prepare(ctx context.Context) (err error) {
 	if b.folder, err = os.MkdirTemp("", "bench-chain"); err != nil {
 		return err
 	}
-	if err := makeRepository(b.models, b.standins, b.repository()); err != nil {
+	if err := makeRepository(b.Models, b.standins, b.repository()); err != nil {
 		return errors.Join(err, os.RemoveAll(b.folder))
 	}
-	b.images, err = album.Make(ctx, b.samples, b.photographs)
+	b.images, err = album.Make(ctx, b.Samples, b.Photographs)
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(b.folder))
 	}
@@ -92,7 +92,7 @@ func (s *shared) stop() error {
 
 // options are the one configuration.
 func (b *runner) options() stack.Options {
-	return stack.Options{Binaries: b.binaries, Repository: b.repository(), Log: b.Log}
+	return stack.Options{Binaries: b.Binaries, Repository: b.repository(), Log: b.Log}
 }
 
 func (b *runner) allModels() []string { return []string{float32Model, int8Model, standinModel} }

@@ -39,7 +39,7 @@ type mixture struct {
 // makeMixture learns the right answers of both versions' files, and leaves that of
 // float32 in service.
 func (b *runner) makeMixture(ctx context.Context) (*mixture, error) {
-	photographs, err := album.Make(ctx, b.samples, b.photographs)
+	photographs, err := album.Make(ctx, b.Samples, b.Photographs)
 	if err != nil {
 		return nil, err
 	}
