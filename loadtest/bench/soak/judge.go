@@ -42,8 +42,7 @@ func (b *runner) judge(r measure.Result, m *mixture, did done) {
 			unsent = fault.Count
 		}
 	}
-	accounted := r.Answered + f.wrong + f.unanswered + f.refused + f.away + f.other
-	unaccounted := math.Abs(float64(m.sent.Load()+unsent-accounted)) + float64(r.InFlight)
+	unaccounted := math.Abs(float64(m.sent.Load()+unsent-r.Answered-r.Errors)) + float64(r.InFlight)
 	b.figure("soak: requests sent", "", float64(m.sent.Load()), nil)
 	b.figure("soak: answered, bad images among them", "", float64(r.Answered), nil)
 	b.figure("soak: bad images rejected", "", float64(m.rejected.Load()), nil)
