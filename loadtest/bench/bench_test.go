@@ -15,6 +15,7 @@ import (
 
 	"triptych/loadtest/bench/figure"
 	"triptych/loadtest/bench/rows"
+	"triptych/loadtest/bench/server"
 	"triptych/loadtest/measure"
 	"triptych/proto/inference"
 	"triptych/shared/oip"
@@ -67,14 +68,14 @@ func TestRunWithoutAPredictor(t *testing.T) {
 
 func TestTheRivalComesFromTheEnvironment(t *testing.T) {
 	s := defaultSettings(func(name string) string { return "of " + name })
-	if s.rival != "of RIVAL" || s.address != "of RIVAL_GRPC" || s.model != "of RIVAL_MODEL" || s.analyzer != "of PERF_ANALYZER" {
+	if s.rival.Command != "of RIVAL" || s.rival.Address != "of RIVAL_GRPC" || s.rival.Model != "of RIVAL_MODEL" || s.analyzer != "of PERF_ANALYZER" {
 		t.Errorf("settings %+v", s)
 	}
 }
 
 // The best setting of the rival counts for each number by itself.
 func TestAgainstTheBestSetting(t *testing.T) {
-	b := runner{settings: settings{rival: "x"}, Book: &rows.Book{}}
+	b := runner{settings: settings{rival: server.Rival{Command: "x"}}, Book: &rows.Book{}}
 	for _, s := range []figure.Sample{
 		{Side: ours, Throughput: 400, P99: 10},
 		{Side: withDelay(0), Throughput: 300, P99: 9},

@@ -40,10 +40,10 @@ func (b *runner) closedLoop(ctx context.Context) error {
 			return err
 		}
 		for _, delay := range delays() {
-			if b.rival == "" {
+			if !b.rival.Given() {
 				break
 			}
-			err := b.withRival(ctx, delay, func(s *server.Server) error { return b.atEach(ctx, s, round, withDelay(delay), b.model) })
+			err := b.withRival(ctx, delay, func(s *server.Server) error { return b.atEach(ctx, s, round, withDelay(delay), b.rival.Model) })
 			if err != nil {
 				return err
 			}
@@ -67,7 +67,7 @@ func atConcurrency(n int) string { return "at " + strconv.Itoa(n) }
 func (b *runner) against(f figure.Figure, name string, number func(figure.Sample) float64) figure.Figure {
 	f.Ours = b.Median(1, ours, name, number)
 	for _, delay := range delays() {
-		if b.rival == "" {
+		if !b.rival.Given() {
 			break
 		}
 		got := b.Median(1, withDelay(delay), name, number)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"strings"
 
 	"triptych/loadtest/bench/figure"
 	"triptych/loadtest/bench/server"
@@ -46,20 +45,7 @@ func (b *runner) withOurs(ctx context.Context, repository string, flags []string
 
 // withRival runs the rival with a queue delay in microseconds while f runs.
 func (b *runner) withRival(ctx context.Context, delay int, f func(*server.Server) error) error {
-	return b.with(ctx, strings.ReplaceAll(b.rival, delayMark, strconv.Itoa(delay)), b.address, func(s *server.Server) error {
-		if err := s.Ready(ctx, b.model); err != nil {
-			return err
-		}
-		return f(s)
-	})
-}
-
-func (b *runner) with(ctx context.Context, command, address string, f func(*server.Server) error) error {
-	s, err := server.Start(ctx, command, address, b.Log)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f(s), s.Stop())
+	return b.rival.With(ctx, delayMark, strconv.Itoa(delay), b.Log, f)
 }
 
 // withStandin runs our side with a stand-in.

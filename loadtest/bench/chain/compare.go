@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"triptych/loadtest/bench/figure"
 	"triptych/loadtest/bench/server"
@@ -58,7 +57,7 @@ func (b *runner) compare(ctx context.Context, c contest) error {
 		return err
 	}
 	for round := 0; round < b.Rounds && err == nil; round++ {
-		if err = b.window(ctx, c, us, round); err == nil && b.rival != "" {
+		if err = b.window(ctx, c, us, round); err == nil && b.rival.Given() {
 			err = b.rivalWindow(ctx, c, round)
 		}
 	}
@@ -73,18 +72,13 @@ func (b *runner) compare(ctx context.Context, c contest) error {
 
 // rivalWindow starts the rival for one measurement.
 func (b *runner) rivalWindow(ctx context.Context, c contest, round int) error {
-	s, err := server.Start(ctx, strings.ReplaceAll(b.rival, modelMark, c.rival), b.address, b.Log)
-	if err != nil {
-		return err
-	}
-	err = s.Ready(ctx, b.settings.model)
-	if err == nil {
-		var them *side
-		if them, err = b.open(ctx, rival, s, b.settings.model, c.callers); err == nil {
-			err = errors.Join(b.window(ctx, c, them, round), them.Close())
+	return b.rival.With(ctx, modelMark, c.rival, b.Log, func(s *server.Server) error {
+		them, err := b.open(ctx, rival, s, b.rival.Model, c.callers)
+		if err != nil {
+			return err
 		}
-	}
-	return errors.Join(err, s.Stop())
+		return errors.Join(b.window(ctx, c, them, round), them.Close())
+	})
 }
 
 // window is one measurement of a side.
