@@ -29,8 +29,8 @@ func (b *runner) arrivals(ctx context.Context) error {
 	b.Report.Notes = append(b.Report.Notes, fmt.Sprintf("Row 2: 100 %% is %.0f/s, the closed loop of %d callers of %s.", capacity, manyCallers, b.yardstick()))
 	for round := range b.Rounds {
 		err := b.withStandin(ctx, standin, func(s *server.Server) error { return b.atLoads(ctx, s, round, ours, standin, capacity) })
-		if err == nil && b.rival != "" {
-			err = b.withRival(ctx, bound, func(s *server.Server) error { return b.atLoads(ctx, s, round, rival, b.model, capacity) })
+		if err == nil && b.rival.Given() {
+			err = b.withRival(ctx, bound, func(s *server.Server) error { return b.atLoads(ctx, s, round, rival, b.rival.Model, capacity) })
 		}
 		if err != nil {
 			return err
@@ -43,7 +43,7 @@ func (b *runner) arrivals(ctx context.Context) error {
 
 // yardstick is whose capacity counts.
 func (b *runner) yardstick() string {
-	if b.rival == "" {
+	if !b.rival.Given() {
 		return "our own side"
 	}
 	return "the rival with a delay of 10 ms"
@@ -59,10 +59,10 @@ func (b *runner) capacity(ctx context.Context) (float64, error) {
 		}
 	}
 	var err error
-	if b.rival == "" {
+	if !b.rival.Given() {
 		err = b.withStandin(ctx, standin, find(standin))
 	} else {
-		err = b.withRival(ctx, bound, find(b.model))
+		err = b.withRival(ctx, bound, find(b.rival.Model))
 	}
 	return capacity, err
 }
@@ -96,9 +96,9 @@ func (b *runner) judgeArrivals() {
 	p50Bars := map[int]float64{5: 0.5, 20: 0.75, 50: 1, 80: 1}
 	p99Bars := map[int]float64{50: 1, 80: 1}
 	for _, percent := range b.loads {
-		b.judgeLoad("p50", percent, p50, p50Bars)
-		b.judgeLoad("p99", percent, p99, p99Bars)
-		b.judgeLoad("batch", percent, batch, nil)
+		b.judgeLoad("p50", percent, figure.P50, p50Bars)
+		b.judgeLoad("p99", percent, figure.P99, p99Bars)
+		b.judgeLoad("batch", percent, figure.Batch, nil)
 	}
 }
 
@@ -111,7 +111,7 @@ func (b *runner) judgeLoad(what string, percent int, number func(figure.Sample) 
 	if limit, ok := bars[percent]; ok {
 		f.Bar = figure.AtMost(limit)
 	}
-	if b.rival != "" {
+	if b.rival.Given() {
 		got := b.Median(2, rival, name, number)
 		f.Rival, f.Against = &got, "delay 10000 us"
 	}
@@ -123,12 +123,12 @@ func (b *runner) plotArrivals(capacity float64) {
 	for _, side := range []string{ours, rival} {
 		for _, percent := range b.loads {
 			name := atLoad(percent)
-			if len(b.Of(2, side, name, p50)) == 0 {
+			if len(b.Of(2, side, name, figure.P50)) == 0 {
 				continue
 			}
 			b.Report.Points = append(b.Report.Points, figure.Point{
 				Percent: float64(percent), Rate: capacity * float64(percent) / 100, Side: side,
-				P50: b.Median(2, side, name, p50), P99: b.Median(2, side, name, p99), Batch: b.Median(2, side, name, batch),
+				P50: b.Median(2, side, name, figure.P50), P99: b.Median(2, side, name, figure.P99), Batch: b.Median(2, side, name, figure.Batch),
 			})
 		}
 	}

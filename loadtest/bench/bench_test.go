@@ -15,6 +15,7 @@ import (
 
 	"triptych/loadtest/bench/figure"
 	"triptych/loadtest/bench/rows"
+	"triptych/loadtest/bench/server"
 	"triptych/loadtest/measure"
 	"triptych/proto/inference"
 	"triptych/shared/oip"
@@ -67,14 +68,14 @@ func TestRunWithoutAPredictor(t *testing.T) {
 
 func TestTheRivalComesFromTheEnvironment(t *testing.T) {
 	s := defaultSettings(func(name string) string { return "of " + name })
-	if s.rival != "of RIVAL" || s.address != "of RIVAL_GRPC" || s.model != "of RIVAL_MODEL" || s.analyzer != "of PERF_ANALYZER" {
+	if s.rival.Command != "of RIVAL" || s.rival.Address != "of RIVAL_GRPC" || s.rival.Model != "of RIVAL_MODEL" || s.analyzer != "of PERF_ANALYZER" {
 		t.Errorf("settings %+v", s)
 	}
 }
 
 // The best setting of the rival counts for each number by itself.
 func TestAgainstTheBestSetting(t *testing.T) {
-	b := runner{settings: settings{rival: "x"}, Book: &rows.Book{}}
+	b := runner{settings: settings{rival: server.Rival{Command: "x"}}, Book: &rows.Book{}}
 	for _, s := range []figure.Sample{
 		{Side: ours, Throughput: 400, P99: 10},
 		{Side: withDelay(0), Throughput: 300, P99: 9},
@@ -84,11 +85,11 @@ func TestAgainstTheBestSetting(t *testing.T) {
 		s.Row, s.Name = 1, "at 4"
 		b.Keep(s)
 	}
-	f := b.against(figure.Figure{Bar: figure.AtLeast(1)}, "at 4", throughput)
+	f := b.against(figure.Figure{Bar: figure.AtLeast(1)}, "at 4", figure.Throughput)
 	if f.Ours != 400 || *f.Rival != 310 || f.Against != "delay 2000 us" {
 		t.Errorf("throughput %+v", f)
 	}
-	if f = b.against(figure.Figure{Bar: figure.AtMost(1)}, "at 4", p99); f.Ours != 10 || *f.Rival != 9 || f.Against != "delay 0 us" {
+	if f = b.against(figure.Figure{Bar: figure.AtMost(1)}, "at 4", figure.P99); f.Ours != 10 || *f.Rival != 9 || f.Against != "delay 0 us" {
 		t.Errorf("p99 %+v", f)
 	}
 }

@@ -40,10 +40,10 @@ func (b *runner) closedLoop(ctx context.Context) error {
 			return err
 		}
 		for _, delay := range delays() {
-			if b.rival == "" {
+			if !b.rival.Given() {
 				break
 			}
-			err := b.withRival(ctx, delay, func(s *server.Server) error { return b.atEach(ctx, s, round, withDelay(delay), b.model) })
+			err := b.withRival(ctx, delay, func(s *server.Server) error { return b.atEach(ctx, s, round, withDelay(delay), b.rival.Model) })
 			if err != nil {
 				return err
 			}
@@ -51,8 +51,8 @@ func (b *runner) closedLoop(ctx context.Context) error {
 	}
 	for _, goal := range goals() {
 		name := atConcurrency(goal.concurrency)
-		b.Add(b.against(figure.Figure{Row: 1, Name: "throughput " + name, Unit: "/s", Bar: figure.AtLeast(goal.throughput)}, name, throughput))
-		b.Add(b.against(figure.Figure{Row: 1, Name: "p99 " + name, Unit: "ms", Bar: figure.AtMost(goal.p99)}, name, p99))
+		b.Add(b.against(figure.Figure{Row: 1, Name: "throughput " + name, Unit: "/s", Bar: figure.AtLeast(goal.throughput)}, name, figure.Throughput))
+		b.Add(b.against(figure.Figure{Row: 1, Name: "p99 " + name, Unit: "ms", Bar: figure.AtMost(goal.p99)}, name, figure.P99))
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func atConcurrency(n int) string { return "at " + strconv.Itoa(n) }
 func (b *runner) against(f figure.Figure, name string, number func(figure.Sample) float64) figure.Figure {
 	f.Ours = b.Median(1, ours, name, number)
 	for _, delay := range delays() {
-		if b.rival == "" {
+		if !b.rival.Given() {
 			break
 		}
 		got := b.Median(1, withDelay(delay), name, number)
@@ -99,7 +99,7 @@ func (b *runner) callers(ctx context.Context, s *server.Server, model string, co
 	r, err := perf.Analyzer(b.analyzer).Run(ctx, perf.Test{
 		Address: s.Address, Model: model, Input: input, Shape: dims, Concurrency: concurrency, Window: b.Window / 3,
 	})
-	return figure.Sample{Throughput: r.Throughput, P50: ms(r.P50), P99: ms(r.P99), Batch: r.Batch}, err
+	return figure.Sample{Throughput: r.Throughput, P50: figure.Ms(r.P50), P99: figure.Ms(r.P99), Batch: r.Batch}, err
 }
 
 // closed makes a load of so many callers.

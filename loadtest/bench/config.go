@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"triptych/loadtest/bench/rows"
+	"triptych/loadtest/bench/server"
 	"triptych/shared/config"
 )
 
@@ -14,9 +15,7 @@ import (
 type settings struct {
 	rows.Flags
 	loads    []int
-	rival    string
-	address  string
-	model    string
+	rival    server.Rival
 	analyzer string
 
 	predictor   string
@@ -27,7 +26,6 @@ type settings struct {
 // delayMark is replaced in the rival's command.
 const delayMark = "{delay}"
 
-// defaultSettings take the rival from the environment, for its command is long.
 func defaultSettings(getenv func(string) string) settings {
 	return settings{
 		Flags: rows.Flags{
@@ -35,7 +33,7 @@ func defaultSettings(getenv func(string) string) settings {
 			Output: "coverage/bench-predictor.json",
 		},
 		loads: []int{5, 20, 35, 50, 65, 80, 95},
-		rival: getenv("RIVAL"), address: getenv("RIVAL_GRPC"), model: getenv("RIVAL_MODEL"), analyzer: getenv("PERF_ANALYZER"),
+		rival: server.RivalOf(getenv), analyzer: getenv("PERF_ANALYZER"),
 		predictor: "bin/predictor", standins: "tools/bench/models", classifiers: "models",
 	}
 }
@@ -44,9 +42,7 @@ func defaultSettings(getenv func(string) string) settings {
 func (s *settings) RegisterFlags(fs *pflag.FlagSet) {
 	s.Flags.RegisterFlags(fs)
 	fs.IntSliceVar(&s.loads, "loads", s.loads, "Row 2: loads in percent of the capacity.")
-	fs.StringVar(&s.rival, "rival", s.rival, "Command of the shell that runs a rival's stand-in in the foreground, with "+delayMark+" for its greatest queue delay in microseconds ($RIVAL).")
-	fs.StringVar(&s.address, "rival-grpc", s.address, "The rival's gRPC address ($RIVAL_GRPC).")
-	fs.StringVar(&s.model, "rival-model", s.model, "The rival's name for the stand-in ($RIVAL_MODEL).")
+	s.rival.RegisterFlags(fs, "stand-in", delayMark+" for its greatest queue delay in microseconds")
 	fs.StringVar(&s.analyzer, "perf-analyzer", s.analyzer, "Command of the shell that is perf_analyzer, for row 1; without it our own closed loop is used for both sides ($PERF_ANALYZER).")
 	fs.StringVar(&s.predictor, "predictor", s.predictor, "Our binary.")
 	fs.StringVar(&s.standins, "stand-ins", s.standins, "Repository with the stand-ins.")
@@ -64,18 +60,12 @@ func (s *settings) Validate() error {
 			return config.Wrong("loads", "has %d, must be from 1 to 200", load)
 		}
 	}
-	if s.rival != "" && (s.address == "" || s.model == "") {
-		return config.Wrong("rival", "needs --rival-grpc and --rival-model")
-	}
-	return nil
+	return s.rival.Validate()
 }
 
 // notes tell the reader of the figures what they were taken with.
 func (s *settings) notes() []string {
-	notes := []string{fmt.Sprintf("Medians of %d, each of %s.", s.Rounds, s.Window)}
-	if s.rival == "" {
-		notes = append(notes, "No rival was given ($RIVAL), so only our own side was measured.")
-	}
+	notes := append([]string{fmt.Sprintf("Medians of %d, each of %s.", s.Rounds, s.Window)}, s.rival.Notes()...)
 	if s.analyzer == "" && s.Has(1) {
 		notes = append(notes, "No perf_analyzer was given ($PERF_ANALYZER), so row 1 was driven by our own closed loop.")
 	}

@@ -42,7 +42,7 @@ func (b *runner) batcherAlone(ctx context.Context) error {
 		b.Keep(figure.Sample{Row: 3, Round: round + 1, Side: ours, Name: batcherBenchmark, Value: ns / 1e3})
 		b.Say("row 3 round %d  %s  %.2f us", round+1, batcherBenchmark, ns/1e3)
 	}
-	us := b.Median(3, ours, batcherBenchmark, value)
+	us := b.Median(3, ours, batcherBenchmark, figure.Value)
 	b.Add(figure.Figure{Row: 3, Name: "the batcher alone, a request", Unit: "us", Ours: us, Against: figure.Absolute, Bar: figure.AtMost(20)})
 	return nil
 }
@@ -71,7 +71,7 @@ func (b *runner) realModel(ctx context.Context) error {
 		way, name string
 		bar       float64
 	}{{batched, "float32 model in process, of the bare session", 0.97}, {overRPC, "float32 model over gRPC, of the bare session", 0.93}} {
-		b.Add(figure.Figure{Row: 4, Name: f.name, Ours: b.Median(4, ours, f.way, value), Against: figure.Absolute, Bar: figure.AtLeast(f.bar)})
+		b.Add(figure.Figure{Row: 4, Name: f.name, Ours: b.Median(4, ours, f.way, figure.Value), Against: figure.Absolute, Bar: figure.AtLeast(f.bar)})
 	}
 	return nil
 }

@@ -34,10 +34,10 @@ func (b *runner) overload(ctx context.Context) error {
 			return err
 		}
 	}
-	capacity := b.Median(6, ours, capacityName, throughput)
-	late := b.Median(6, ours, lateName, throughput)
-	b.Add(figure.Figure{Row: 6, Name: "answered in time", Unit: "/s", Ours: b.Median(6, ours, inTimeName, throughput), Rival: &capacity, Against: capacityName, Bar: figure.AtLeast(0.95)})
-	b.Add(figure.Figure{Row: 6, Name: "refusals known after, p99", Unit: "ms", Ours: b.Median(6, ours, refusedName, p99), Against: figure.Absolute, Bar: figure.AtMost(5)})
+	capacity := b.Median(6, ours, capacityName, figure.Throughput)
+	late := b.Median(6, ours, lateName, figure.Throughput)
+	b.Add(figure.Figure{Row: 6, Name: "answered in time", Unit: "/s", Ours: b.Median(6, ours, inTimeName, figure.Throughput), Rival: &capacity, Against: capacityName, Bar: figure.AtLeast(0.95)})
+	b.Add(figure.Figure{Row: 6, Name: "refusals known after, p99", Unit: "ms", Ours: b.Median(6, ours, refusedName, figure.P99), Against: figure.Absolute, Bar: figure.AtMost(5)})
 	b.Add(figure.Figure{Row: 6, Name: "neither answered nor refused in 100 ms", Unit: "/s", Ours: late})
 	return nil
 }
@@ -56,7 +56,7 @@ func (b *runner) overloadOnce(ctx context.Context, s *server.Server, round int) 
 	got.Throughput = float64(result.Answered) / seconds
 	refused, late := split(result.Faults)
 	for _, f := range result.Faults {
-		b.Say("row 6 round %d  %d x %s (%s), known after p99 %.2f ms", round+1, f.Count, f.Kind, f.Example, ms(f.Latency.P99))
+		b.Say("row 6 round %d  %d x %s (%s), known after p99 %.2f ms", round+1, f.Count, f.Kind, f.Example, figure.Ms(f.Latency.P99))
 	}
 	if refused.Count == 0 { // then those who got nothing learned it when their time was over
 		refused.Latency.P50, refused.Latency.P99 = overloadDeadline, overloadDeadline
@@ -64,7 +64,7 @@ func (b *runner) overloadOnce(ctx context.Context, s *server.Server, round int) 
 	most.Name, got.Name = capacityName, inTimeName
 	for _, v := range []figure.Sample{
 		most, got,
-		{Name: refusedName, Throughput: float64(refused.Count) / seconds, P50: ms(refused.Latency.P50), P99: ms(refused.Latency.P99)},
+		{Name: refusedName, Throughput: float64(refused.Count) / seconds, P50: figure.Ms(refused.Latency.P50), P99: figure.Ms(refused.Latency.P99)},
 		{Name: lateName, Throughput: float64(late) / seconds},
 	} {
 		v.Row, v.Round, v.Side = 6, round+1, ours

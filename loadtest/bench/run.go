@@ -31,10 +31,3 @@ func (b *runner) sample(s figure.Sample) {
 	b.Keep(s)
 	b.Say("row %d round %d  %-14s %-10s %8.1f/s  p50 %.2f ms  p99 %.2f ms  batch %.1f  errors %d", s.Row, s.Round, s.Name, s.Side, s.Throughput, s.P50, s.P99, s.Batch, s.Errors)
 }
-
-// The numbers of a sample.
-func throughput(s figure.Sample) float64 { return s.Throughput }
-func p50(s figure.Sample) float64        { return s.P50 }
-func p99(s figure.Sample) float64        { return s.P99 }
-func value(s figure.Sample) float64      { return s.Value }
-func batch(s figure.Sample) float64      { return s.Batch }

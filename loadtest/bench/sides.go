@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"strings"
-	"time"
 
 	"triptych/loadtest/bench/figure"
 	"triptych/loadtest/bench/server"
@@ -47,20 +45,7 @@ func (b *runner) withOurs(ctx context.Context, repository string, flags []string
 
 // withRival runs the rival with a queue delay in microseconds while f runs.
 func (b *runner) withRival(ctx context.Context, delay int, f func(*server.Server) error) error {
-	return b.with(ctx, strings.ReplaceAll(b.rival, delayMark, strconv.Itoa(delay)), b.address, func(s *server.Server) error {
-		if err := s.Ready(ctx, b.model); err != nil {
-			return err
-		}
-		return f(s)
-	})
-}
-
-func (b *runner) with(ctx context.Context, command, address string, f func(*server.Server) error) error {
-	s, err := server.Start(ctx, command, address, b.Log)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f(s), s.Stop())
+	return b.rival.With(ctx, delayMark, strconv.Itoa(delay), b.Log, f)
 }
 
 // withStandin runs our side with a stand-in.
@@ -105,10 +90,7 @@ func loaded(ctx context.Context, s *server.Server, model string, d drive) (figur
 	r := recorder.Result()
 	cpu = measure.CPUTime() - cpu
 	after, err := s.Counts(ctx, model)
-	return figure.Sample{
-		Throughput: r.Throughput(), P50: ms(r.Latency.P50), P99: ms(r.Latency.P99), Errors: r.Errors,
-		Batch: after.Batch(before), Generator: cpu.Seconds() / r.Elapsed.Seconds(),
-	}, r, err
+	got := figure.SampleOf(r)
+	got.Batch, got.Generator = after.Batch(before), cpu.Seconds()/r.Elapsed.Seconds()
+	return got, r, err
 }
-
-func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"triptych/loadtest/bench/figure"
+	"triptych/loadtest/bench/pace"
 	"triptych/loadtest/bench/server"
 	"triptych/loadtest/bench/versions"
 	"triptych/loadtest/load"
@@ -43,14 +44,14 @@ func (b *runner) swaps(ctx context.Context) error {
 	}
 	worst := func(name string) float64 {
 		most := 0.0
-		for _, v := range b.Of(5, ours, name, value) {
+		for _, v := range b.Of(5, ours, name, figure.Value) {
 			most = max(most, v)
 		}
 		return most
 	}
 	b.Add(figure.Figure{Row: 5, Name: "failed requests, most of all rounds", Ours: worst(failedName), Against: figure.Absolute, Bar: figure.AtMost(0)})
 	b.Add(figure.Figure{Row: 5, Name: "wrong answers, most of all rounds", Ours: worst(wrongName), Against: figure.Absolute, Bar: figure.AtMost(0)})
-	b.Add(figure.Figure{Row: 5, Name: "memory after 20 swaps less after 2", Unit: "MiB", Ours: b.Median(5, ours, memoryName, value), Against: figure.Absolute, Bar: figure.AtMost(32)})
+	b.Add(figure.Figure{Row: 5, Name: "memory after 20 swaps less after 2", Unit: "MiB", Ours: b.Median(5, ours, memoryName, figure.Value), Against: figure.Absolute, Bar: figure.AtMost(32)})
 	return nil
 }
 
@@ -100,7 +101,7 @@ func (b *runner) swapUnderLoad(ctx context.Context, s *server.Server, r *version
 			wrong += f.Count
 		}
 	}
-	b.Say("row 5 round %d  %d answers at %.0f/s, p99 %.1f ms, memory grew by %.1f MiB", round+1, result.Answered, result.Throughput(), ms(result.Latency.P99), grown)
+	b.Say("row 5 round %d  %d answers at %.0f/s, p99 %.1f ms, memory grew by %.1f MiB", round+1, result.Answered, result.Throughput(), figure.Ms(result.Latency.P99), grown)
 	for name, v := range map[string]float64{failedName: float64(result.Errors - wrong), wrongName: float64(wrong), memoryName: grown} {
 		b.Keep(figure.Sample{Row: 5, Round: round + 1, Side: ours, Name: name, Value: v})
 	}
@@ -140,10 +141,8 @@ func settled(ctx context.Context, s *server.Server) (int64, error) {
 	wait := settleTime
 	readings := make([]int64, 0, settleReads)
 	for range settleReads {
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return 0, ctx.Err()
+		if err := pace.Wait(ctx, wait); err != nil {
+			return 0, err
 		}
 		memory, err := s.Memory()
 		if err != nil {

@@ -101,6 +101,23 @@ func TestFaults(t *testing.T) {
 }
 
 // A server chooses the names of its errors: they must not fill the memory.
+func TestWhole(t *testing.T) {
+	for name, tt := range map[string]struct {
+		result measure.Result
+		want   string
+	}{
+		"all answered":  {measure.Result{Answered: 2}, ""},
+		"some failed":   {measure.Result{Answered: 2, Errors: 3, Abandoned: 1, Faults: []measure.FaultCount{{Kind: "a", Count: 2, Example: "it rains"}, {Kind: "b", Count: 1}}}, "3 of 6 requests failed, most of them with a: it rains"},
+		"none answered": {measure.Result{Abandoned: 2}, "there were no answers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := tt.result.Whole(); (err == nil) != (tt.want == "") || err != nil && err.Error() != tt.want {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
 func TestKindsAreBounded(t *testing.T) {
 	r := measure.NewRecorder()
 	for i := range 1000 {

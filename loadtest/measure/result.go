@@ -2,6 +2,8 @@ package measure
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -24,6 +26,19 @@ type Result struct {
 
 // Requests is how many were due: answered, failed or abandoned.
 func (r Result) Requests() int64 { return r.Answered + r.Errors + r.Abandoned }
+
+// Whole is an error where not every request was answered.
+func (r Result) Whole() error {
+	switch {
+	case r.Errors > 0:
+		f := r.Faults[0]
+		return fmt.Errorf("%d of %d requests failed, most of them with %s: %s", r.Errors, r.Requests(), f.Kind, f.Example)
+	case r.Answered == 0:
+		return errors.New("there were no answers")
+	default:
+		return nil
+	}
+}
 
 // Throughput is good answers a second.
 func (r Result) Throughput() float64 { return PerSecond(r.Answered, r.Elapsed) }

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -23,10 +21,6 @@ type bar struct {
 // readChain takes the bars of a number, such as "throughput", from a report. The
 // contest of one caller is another matter than those of many.
 func readChain(name, number string) ([]bar, error) {
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
 	var report struct {
 		Figures []struct {
 			Row   int     `json:"row"`
@@ -35,8 +29,8 @@ func readChain(name, number string) ([]bar, error) {
 			Rival float64 `json:"rival"`
 		} `json:"figures"`
 	}
-	if err := json.Unmarshal(data, &report); err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
+	if err := decode(name, &report); err != nil {
+		return nil, err
 	}
 	var bars []bar
 	for _, f := range report.Figures {

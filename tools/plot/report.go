@@ -16,17 +16,25 @@ type point struct {
 	Batch   float64 `json:"batch"`
 }
 
-// read takes the points from a report.
-func read(name string) ([]point, error) {
+// decode reads a report into as much of it as is wanted.
+func decode(name string, report any) error {
 	data, err := os.ReadFile(name)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	if err := json.Unmarshal(data, report); err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	return nil
+}
+
+// read takes the points from a report.
+func read(name string) ([]point, error) {
 	var report struct {
 		Points []point `json:"points"`
 	}
-	if err := json.Unmarshal(data, &report); err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
+	if err := decode(name, &report); err != nil {
+		return nil, err
 	}
 	if len(report.Points) == 0 {
 		return nil, errors.New(name + " has no points: run row 2 of the benchmark")

@@ -50,6 +50,13 @@ func Tensor(image []byte) oip.Tensor {
 	return oip.Tensor{Name: Image, Datatype: oip.Bytes, Shape: []int64{1, 1}, Data: oip.JoinStrings(image)}
 }
 
+// Request asks a model about an image.
+func Request(model string, image []byte) *inference.ModelInferRequest {
+	req := &inference.ModelInferRequest{ModelName: model}
+	oip.AddInput(req, Tensor(image))
+	return req
+}
+
 // Tensors are all images.
 func (k *Key) Tensors() []oip.Tensor {
 	tensors := make([]oip.Tensor, len(k.images))
@@ -63,9 +70,7 @@ func (k *Key) Tensors() []oip.Tensor {
 // before stays right.
 func (k *Key) Learn(ctx context.Context, infer Infer, model string) error {
 	for i, image := range k.images {
-		req := &inference.ModelInferRequest{ModelName: model}
-		oip.AddInput(req, Tensor(image))
-		resp, err := infer(ctx, req)
+		resp, err := infer(ctx, Request(model, image))
 		if err != nil {
 			return fmt.Errorf("learn the answer to image %d: %w", i, err)
 		}

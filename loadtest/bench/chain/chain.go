@@ -10,11 +10,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
-	"time"
 
 	"triptych/loadtest/bench/rows"
-	"triptych/loadtest/bench/sheet"
 	"triptych/loadtest/page"
 )
 
@@ -77,13 +74,7 @@ func (b *runner) end(args []string) error {
 	if b.folder != "" {
 		err = errors.Join(err, os.RemoveAll(b.folder))
 	}
-	if b.Book != nil && len(b.Report.Figures) > 0 && b.page != "" {
-		command := strings.Join(append([]string{"bench-chain"}, args...), " ")
-		err = errors.Join(err, sheet.Write(b.page, "Triptych: the whole chain", command, b.Report, b.runs))
-	}
-	return err
+	return errors.Join(err, b.Draw("Triptych: the whole chain", "bench-chain", args, b.Book, b.runs))
 }
-
-func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 const mib = 1 << 20

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"triptych/loadtest/bench/figure"
 	"triptych/loadtest/bench/server"
@@ -31,25 +30,19 @@ type goal struct {
 func contests() []contest {
 	return []contest{
 		{1, "float32, 16 callers", float32Model, "1", 16, []goal{
-			{"throughput", "/s", throughput, figure.AtLeast(1.5)}, {"p50", "ms", p50, nil}, {"p99", "ms", p99, figure.AtMost(0.7)},
+			{"throughput", "/s", figure.Throughput, figure.AtLeast(1.5)}, {"p50", "ms", figure.P50, nil}, {"p99", "ms", figure.P99, figure.AtMost(0.7)},
 		}},
 		{2, "INT8, 16 callers", int8Model, "2", 16, []goal{
-			{"throughput", "/s", throughput, figure.AtLeast(1.5)}, {"p50", "ms", p50, nil}, {"p99", "ms", p99, nil},
+			{"throughput", "/s", figure.Throughput, figure.AtLeast(1.5)}, {"p50", "ms", figure.P50, nil}, {"p99", "ms", figure.P99, nil},
 		}},
 		{3, "stand-in, 32 callers", standinModel, "accelerator", 32, []goal{
-			{"throughput", "/s", throughput, figure.AtLeast(1.6)}, {"p50", "ms", p50, nil}, {"p99", "ms", p99, nil},
+			{"throughput", "/s", figure.Throughput, figure.AtLeast(1.6)}, {"p50", "ms", figure.P50, nil}, {"p99", "ms", figure.P99, nil},
 		}},
 		{4, "float32, one caller", float32Model, "1", 1, []goal{
-			{"throughput", "/s", throughput, nil}, {"p50", "ms", p50, figure.AtMost(0.75)}, {"p99", "ms", p99, nil},
+			{"throughput", "/s", figure.Throughput, nil}, {"p50", "ms", figure.P50, figure.AtMost(0.75)}, {"p99", "ms", figure.P99, nil},
 		}},
 	}
 }
-
-// The numbers of a sample.
-func throughput(s figure.Sample) float64 { return s.Throughput }
-func p50(s figure.Sample) float64        { return s.P50 }
-func p99(s figure.Sample) float64        { return s.P99 }
-func value(s figure.Sample) float64      { return s.Value }
 
 // compare takes rounds of a contest: a window of ours, then one of the rival's, which
 // is started anew each time: one that has nothing to do may be busy all the same.
@@ -64,7 +57,7 @@ func (b *runner) compare(ctx context.Context, c contest) error {
 		return err
 	}
 	for round := 0; round < b.Rounds && err == nil; round++ {
-		if err = b.window(ctx, c, us, round); err == nil && b.rival != "" {
+		if err = b.window(ctx, c, us, round); err == nil && b.rival.Given() {
 			err = b.rivalWindow(ctx, c, round)
 		}
 	}
@@ -79,18 +72,13 @@ func (b *runner) compare(ctx context.Context, c contest) error {
 
 // rivalWindow starts the rival for one measurement.
 func (b *runner) rivalWindow(ctx context.Context, c contest, round int) error {
-	s, err := server.Start(ctx, strings.ReplaceAll(b.rival, modelMark, c.rival), b.address, b.Log)
-	if err != nil {
-		return err
-	}
-	err = s.Ready(ctx, b.settings.model)
-	if err == nil {
-		var them *side
-		if them, err = b.open(ctx, rival, s, b.settings.model, c.callers); err == nil {
-			err = errors.Join(b.window(ctx, c, them, round), them.Close())
+	return b.rival.With(ctx, modelMark, c.rival, b.Log, func(s *server.Server) error {
+		them, err := b.open(ctx, rival, s, b.rival.Model, c.callers)
+		if err != nil {
+			return err
 		}
-	}
-	return errors.Join(err, s.Stop())
+		return errors.Join(b.window(ctx, c, them, round), them.Close())
+	})
 }
 
 // window is one measurement of a side.
@@ -126,21 +114,21 @@ func (b *runner) show(s figure.Sample) {
 
 // judge makes a figure of the rounds.
 func (b *runner) judge(c contest, g goal) figure.Figure {
-	f := figure.Figure{Row: c.row, Name: c.name + ": " + g.name, Unit: g.unit, Bar: g.bar}
 	us, them := b.Of(c.row, ours, c.name, g.number), b.Of(c.row, rival, c.name, g.number)
-	f.Ours = figure.Median(us...)
+	f := figure.Figure{Ours: figure.Median(us...)}
 	if len(them) == len(us) && len(us) > 0 {
-		their := figure.Median(them...)
-		f.Rival, f.Against, f.Paired = &their, "the rival", pairedRatio(us, them)
+		f = paired(us, them, "the rival")
 	}
+	f.Row, f.Name, f.Unit, f.Bar = c.row, c.name+": "+g.name, g.unit, g.bar
 	return f
 }
 
-// pairedRatio is the median of the ratios of neighbours.
-func pairedRatio(a, b []float64) float64 {
-	ratios := make([]float64, len(a))
-	for i := range a {
-		ratios[i] = a[i] / b[i]
+// paired compares us with neighbours one by one: its ratio is the median of theirs.
+func paired(us, them []float64, against string) figure.Figure {
+	ratios := make([]float64, len(us))
+	for i := range us {
+		ratios[i] = us[i] / them[i]
 	}
-	return figure.Median(ratios...)
+	their := figure.Median(them...)
+	return figure.Figure{Ours: figure.Median(us...), Rival: &their, Paired: figure.Median(ratios...), Against: against}
 }

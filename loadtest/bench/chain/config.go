@@ -6,24 +6,20 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"triptych/loadtest/bench/rig"
 	"triptych/loadtest/bench/rows"
-	"triptych/loadtest/bench/stack"
+	"triptych/loadtest/bench/server"
 	"triptych/shared/config"
 )
 
 // settings are the flags.
 type settings struct {
 	rows.Flags
-	rival, address, model string
-
+	rig.Options
+	rival server.Rival
 	// turns of a fifth of a window are what a round of the rows 5 and 6 has.
-	turns       int
-	binaries    string
-	models      string
-	standins    string
-	samples     string
-	photographs int
-	page        string
+	turns    int
+	standins string
 	// library is that of ONNX Runtime, for row 5.
 	library string
 }
@@ -31,32 +27,24 @@ type settings struct {
 // modelMark is replaced in the rival's command, by "1", "2" or "accelerator".
 const modelMark = "{model}"
 
-// defaultSettings take the rival from the environment, for its command is long.
 func defaultSettings(getenv func(string) string) settings {
 	return settings{
 		Flags: rows.Flags{
 			Rows: []int{1, 2, 3, 4, 5, 6, 7, 8}, Last: 8, Rounds: 3, Window: 10 * time.Second, Shortest: 100 * time.Millisecond,
 			Output: "coverage/bench-chain.json",
 		},
-		rival: getenv("RIVAL"), address: getenv("RIVAL_GRPC"), model: getenv("RIVAL_MODEL"),
-		turns: 5, binaries: "bin", models: "models", standins: "tools/bench/models", samples: "testdata/images", photographs: 64,
-		page: "coverage/bench.html", library: getenv("TRIPTYCH_ONNXRUNTIME"),
+		Options: rig.Default("coverage/bench.html"),
+		rival:   server.RivalOf(getenv), turns: 5, standins: "tools/bench/models", library: getenv("TRIPTYCH_ONNXRUNTIME"),
 	}
 }
 
 // RegisterFlags implements config.Section.
 func (s *settings) RegisterFlags(fs *pflag.FlagSet) {
 	s.Flags.RegisterFlags(fs)
-	fs.StringVar(&s.rival, "rival", s.rival, "Command of the shell that runs a rival's chain in the foreground, with "+modelMark+" for 1 (float32), 2 (INT8) or accelerator (the stand-in) ($RIVAL).")
-	fs.StringVar(&s.address, "rival-grpc", s.address, "The rival's gRPC address ($RIVAL_GRPC).")
-	fs.StringVar(&s.model, "rival-model", s.model, "The rival's name for the chain ($RIVAL_MODEL).")
+	s.rival.RegisterFlags(fs, "chain", modelMark+" for 1 (float32), 2 (INT8) or accelerator (the stand-in)")
 	fs.IntVar(&s.turns, "turns", s.turns, "Rows 5 and 6: how often both sides take turns in a round, of a fifth of a window each.")
-	fs.StringVar(&s.binaries, "binaries", s.binaries, "Folder with our binaries.")
-	fs.StringVar(&s.models, "models", s.models, "Repository with our models.")
+	s.Options.RegisterFlags(fs)
 	fs.StringVar(&s.standins, "stand-ins", s.standins, "Repository with the stand-in.")
-	fs.StringVar(&s.samples, "samples", s.samples, "Folder with the photographs of which parts are sent.")
-	fs.IntVar(&s.photographs, "photographs", s.photographs, "How many different ones are sent.")
-	fs.StringVar(&s.page, "page", s.page, "File for the report as a web page; empty for none.")
 	s.RegisterOutput(fs)
 }
 
@@ -65,26 +53,19 @@ func (s *settings) Validate() error {
 	if err := s.Flags.Validate(); err != nil {
 		return err
 	}
-	if s.rival != "" && (s.address == "" || s.model == "") {
-		return config.Wrong("rival", "needs --rival-grpc and --rival-model")
+	if err := s.rival.Validate(); err != nil {
+		return err
 	}
 	if s.turns < 1 {
 		return config.Wrong("turns", "is %d, must be 1 or more", s.turns)
 	}
-	if s.photographs < 1 {
-		return config.Wrong("photographs", "is %d, must be 1 or more", s.photographs)
-	}
-	return stack.Built(s.binaries)
+	return s.Options.Validate()
 }
 
 // notes tell the reader of the figures what they were taken with.
 func (s *settings) notes() []string {
-	notes := []string{
+	return append([]string{
 		fmt.Sprintf("Medians of %d rounds, windows of %s. Ratios are the medians of those of neighbouring turns.", s.Rounds, s.Window),
 		"The gateway and the three stages are processes of their own, in one configuration for all rows, beside the generator on the same cores.",
-	}
-	if s.rival == "" {
-		notes = append(notes, "No rival was given ($RIVAL), so only our own side was measured.")
-	}
-	return notes
+	}, s.rival.Notes()...)
 }

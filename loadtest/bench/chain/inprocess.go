@@ -10,16 +10,13 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"triptych/loadtest/bench/answers"
 	"triptych/loadtest/bench/chain/stages"
 	"triptych/loadtest/bench/figure"
 	"triptych/loadtest/bench/rows"
 	"triptych/loadtest/bench/stack"
 	"triptych/loadtest/bench/turns"
-	"triptych/proto/inference"
-	"triptych/shared/oip"
 	"triptych/shared/scheduling"
-
-	"triptych/loadtest/bench/answers"
 )
 
 // Row 5: the same callers on both sides, in turns that are short enough for a machine
@@ -83,9 +80,7 @@ func (b *runner) sameAnswers(ctx context.Context, s *stack.Stack, them *turns.Si
 			return err
 		}
 		task.Files = append(task.Files, file)
-		req := &inference.ModelInferRequest{ModelName: float32Model}
-		oip.AddInput(req, answers.Tensor(image))
-		resp, err := s.Gateway.Server().Infer(ctx, req)
+		resp, err := s.Gateway.Server().Infer(ctx, answers.Request(float32Model, image))
 		if err != nil {
 			return err
 		}
@@ -123,16 +118,12 @@ func (b *runner) inTurn(ctx context.Context, us *side, them *turns.Side) error {
 }
 
 func (b *runner) judgeInProcess() {
-	for _, f := range []struct {
-		name, unit string
-		number     func(figure.Sample) float64
-		bar        *figure.Bar
-	}{
-		{"float32, 16 callers: the chain, throughput", "/s", throughput, figure.AtLeast(0.87)},
-		{"float32, 16 callers: CPU of the services for an answer", "ms", value, nil},
+	for _, g := range []goal{
+		{"float32, 16 callers: the chain, throughput", "/s", figure.Throughput, figure.AtLeast(0.87)},
+		{"float32, 16 callers: CPU of the services for an answer", "ms", figure.Value, nil},
 	} {
-		us, them := b.Of(5, ours, oneProcess, f.number), b.Of(5, oneProcess, oneProcess, f.number)
-		their := figure.Median(them...)
-		b.Add(figure.Figure{Row: 5, Name: f.name, Unit: f.unit, Ours: figure.Median(us...), Rival: &their, Paired: pairedRatio(us, them), Against: oneProcess, Bar: f.bar})
+		f := paired(b.Of(5, ours, oneProcess, g.number), b.Of(5, oneProcess, oneProcess, g.number), oneProcess)
+		f.Row, f.Name, f.Unit, f.Bar = 5, g.name, g.unit, g.bar
+		b.Add(f)
 	}
 }

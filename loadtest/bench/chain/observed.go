@@ -10,6 +10,7 @@ import (
 
 	"triptych/loadtest/bench/figure"
 	"triptych/loadtest/bench/otlp"
+	"triptych/loadtest/bench/pace"
 	"triptych/loadtest/bench/stack"
 )
 
@@ -98,20 +99,18 @@ func (w *watching) measure(ctx context.Context, model string) (err error) {
 func (w *watching) turn(ctx context.Context, name string, s *side, n int) error {
 	reading, stop := context.WithCancel(ctx)
 	var prometheus sync.WaitGroup
-	failed := make(chan error, 1)
+	var unread error
 	if name == observedOn {
-		prometheus.Go(func() { failed <- scrape(reading, w.stacks[name]) })
-	} else {
-		failed <- nil
+		prometheus.Go(func() { unread = scrape(reading, w.stacks[name]) })
 	}
 	before := w.receiver.Spans()
 	got, err := whole(s.closed(ctx, w.callers, w.Window/turnPart))
 	stop()
 	prometheus.Wait()
 	if name == observedOn {
-		err = errors.Join(err, wait(ctx, min(exported, w.Window)))
+		err = errors.Join(err, unread, pace.Wait(ctx, min(exported, w.Window)))
 	}
-	if err := errors.Join(err, <-failed); err != nil {
+	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	sample := got.sample
@@ -126,20 +125,14 @@ func (w *watching) turn(ctx context.Context, name string, s *side, n int) error 
 func scrape(ctx context.Context, s *stack.Stack) error {
 	client := stack.NewClient()
 	defer client.CloseIdleConnections()
-	tick := time.NewTicker(scrapePause)
-	defer tick.Stop()
-	for {
+	return pace.Every(ctx, scrapePause, func() error {
 		for _, service := range s.Services {
 			if _, err := service.Scrape(ctx, client, "go_goroutines"); err != nil && ctx.Err() == nil {
 				return err
 			}
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil
-		}
-	}
+		return nil
+	})
 }
 
 // judge compares. Spans that were dropped would have cost nothing, so there may be
@@ -155,10 +148,10 @@ func (w *watching) judge(ctx context.Context) error {
 		}
 		dropped += n
 	}
-	on, off := w.Of(6, observedOn, w.name, throughput), w.Of(6, observedOff, w.name, throughput)
-	without := figure.Median(off...)
-	w.Add(figure.Figure{Row: 6, Name: w.name + ": traces and metrics on", Unit: "/s", Ours: figure.Median(on...), Rival: &without, Paired: pairedRatio(on, off), Against: observedOff, Bar: figure.AtLeast(0.97)})
-	w.Add(figure.Figure{Row: 6, Name: w.name + ": spans received, an answer", Ours: w.Median(6, observedOn, w.name+", spans", value)})
+	f := paired(w.Of(6, observedOn, w.name, figure.Throughput), w.Of(6, observedOff, w.name, figure.Throughput), observedOff)
+	f.Row, f.Name, f.Unit, f.Bar = 6, w.name+": traces and metrics on", "/s", figure.AtLeast(0.97)
+	w.Add(f)
+	w.Add(figure.Figure{Row: 6, Name: w.name + ": spans received, an answer", Ours: w.Median(6, observedOn, w.name+", spans", figure.Value)})
 	w.Add(figure.Figure{Row: 6, Name: w.name + ": spans dropped", Ours: dropped, Against: figure.Absolute, Bar: figure.AtMost(0)})
 	return nil
 }

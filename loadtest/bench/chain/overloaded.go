@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"triptych/loadtest/bench/figure"
+	"triptych/loadtest/bench/pace"
 	"triptych/loadtest/bench/stack"
 	"triptych/loadtest/measure"
 )
@@ -64,7 +65,7 @@ func (b *runner) overloadOnce(ctx context.Context, s *stack.Stack, us *side, rou
 		windows int
 	}{{busyName, busyLoad, busyWindows}, {overloadName, tooMuch, overloadWindows}} {
 		length := time.Duration(phase.windows) * b.Window
-		peak := watchMemory(s)
+		peak := watchMemory(ctx, s)
 		w, err := us.open(ctx, us.Target, phase.load*most.sample.Throughput, length, round)
 		held, unread := peak()
 		if err := errors.Join(err, unread); err != nil {
@@ -74,7 +75,7 @@ func (b *runner) overloadOnce(ctx context.Context, s *stack.Stack, us *side, rou
 		w.sample.Throughput = float64(w.result.Answered) / max(w.result.Elapsed, length).Seconds()
 		b.keepOverload(round, phase.name, w)
 		b.Keep(figure.Sample{Row: 7, Round: round + 1, Side: ours, Name: memoryOf + phase.name, Value: held})
-		b.Say("row 7 round %d  %-22s %.0f MiB at most, the generator took %.2f cores and was late by p99 %.1f ms", round+1, phase.name, held, w.sample.Generator, ms(w.result.Lateness.P99))
+		b.Say("row 7 round %d  %-22s %.0f MiB at most, the generator took %.2f cores and was late by p99 %.1f ms", round+1, phase.name, held, w.sample.Generator, figure.Ms(w.result.Lateness.P99))
 		if phase.name == overloadName {
 			b.keepRefusals(round, w.result)
 		} else {
@@ -96,7 +97,7 @@ func (b *runner) keepRefusals(round int, r measure.Result) {
 	counts := map[string]int64{refusedName: 0, failedName: 0, lateName: 0}
 	for _, f := range r.Faults {
 		counts[fate(f.Kind)] += f.Count
-		b.Say("row 7 round %d  %d x %s (%s), known after p50 %.1f ms, p99 %.1f ms", round+1, f.Count, f.Kind, f.Example, ms(f.Latency.P50), ms(f.Latency.P99))
+		b.Say("row 7 round %d  %d x %s (%s), known after p50 %.1f ms, p99 %.1f ms", round+1, f.Count, f.Kind, f.Example, figure.Ms(f.Latency.P50), figure.Ms(f.Latency.P99))
 	}
 	for name, n := range counts {
 		b.Keep(figure.Sample{Row: 7, Round: round + 1, Side: ours, Name: name, Value: float64(n)})
@@ -121,29 +122,20 @@ const memoryPause = 100 * time.Millisecond
 
 // watchMemory begins to watch what all processes of a stack hold together. The
 // function that it gives ends that, and says how much it was at most, in MiB.
-func watchMemory(s *stack.Stack) func() (float64, error) {
+func watchMemory(ctx context.Context, s *stack.Stack) func() (float64, error) {
 	var most int64
 	var failed error
-	end := make(chan struct{})
+	ctx, end := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		tick := time.NewTicker(memoryPause)
-		defer tick.Stop()
-		for {
+		failed = pace.Every(ctx, memoryPause, func() error {
 			held, err := s.Memory()
-			if most = max(most, held); err != nil {
-				failed = err
-				return
-			}
-			select {
-			case <-tick.C:
-			case <-end:
-				return
-			}
-		}
+			most = max(most, held)
+			return err
+		})
 	})
 	return func() (float64, error) {
-		close(end)
+		end()
 		watching.Wait()
 		return float64(most) / mib, failed
 	}
@@ -152,22 +144,23 @@ func watchMemory(s *stack.Stack) func() (float64, error) {
 func (b *runner) judgeOverload() {
 	of := func(name string, number func(figure.Sample) float64) []float64 { return b.Of(7, ours, name, number) }
 	pair := func(name, unit string, us, than []float64, against string, bar *figure.Bar) {
-		their := figure.Median(than...)
-		b.Add(figure.Figure{Row: 7, Name: name, Unit: unit, Ours: figure.Median(us...), Rival: &their, Paired: pairedRatio(us, than), Against: against, Bar: bar})
+		f := paired(us, than, against)
+		f.Row, f.Name, f.Unit, f.Bar = 7, name, unit, bar
+		b.Add(f)
 	}
-	pair("three times the capacity: goodput", "/s", of(overloadName, throughput), of(capacityName, throughput), capacityName, figure.AtLeast(0.9))
-	pair("three times the capacity: p99 of the answered", "ms", of(overloadName, p99), of(busyName, p99), busyName, figure.AtMost(2))
+	pair("three times the capacity: goodput", "/s", of(overloadName, figure.Throughput), of(capacityName, figure.Throughput), capacityName, figure.AtLeast(0.9))
+	pair("three times the capacity: p99 of the answered", "ms", of(overloadName, figure.P99), of(busyName, figure.P99), busyName, figure.AtMost(2))
 	grown := make([]float64, 0, b.Rounds)
-	least := of(memoryOf+busyName, value)
-	for i, held := range of(memoryOf+overloadName, value) {
+	least := of(memoryOf+busyName, figure.Value)
+	for i, held := range of(memoryOf+overloadName, figure.Value) {
 		grown = append(grown, held-least[i])
 	}
 	itself := func(name, unit string, v float64, bar *figure.Bar) {
 		b.Add(figure.Figure{Row: 7, Name: name, Unit: unit, Ours: v, Against: figure.Absolute, Bar: bar})
 	}
-	itself("three times the capacity: failed otherwise than by 429 or 503", "", figure.Median(of(failedName, value)...), figure.AtMost(0))
+	itself("three times the capacity: failed otherwise than by 429 or 503", "", figure.Median(of(failedName, figure.Value)...), figure.AtMost(0))
 	itself("three times the capacity: memory of the services above that at 80 %", "MiB", figure.Median(grown...), figure.AtMost(64))
-	b.Add(figure.Figure{Row: 7, Name: "at 80 % of the capacity: refused", Ours: figure.Median(of(refusedName+" "+busyName, value)...)})
-	b.Add(figure.Figure{Row: 7, Name: "three times the capacity: refused", Ours: figure.Median(of(refusedName, value)...)})
-	b.Add(figure.Figure{Row: 7, Name: "three times the capacity: not sent by the generator", Ours: figure.Median(of(lateName, value)...)})
+	b.Add(figure.Figure{Row: 7, Name: "at 80 % of the capacity: refused", Ours: figure.Median(of(refusedName+" "+busyName, figure.Value)...)})
+	b.Add(figure.Figure{Row: 7, Name: "three times the capacity: refused", Ours: figure.Median(of(refusedName, figure.Value)...)})
+	b.Add(figure.Figure{Row: 7, Name: "three times the capacity: not sent by the generator", Ours: figure.Median(of(lateName, figure.Value)...)})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"triptych/loadtest/bench/figure"
+	"triptych/loadtest/bench/pace"
 	"triptych/loadtest/bench/stack"
 )
 
@@ -59,7 +60,7 @@ func (b *runner) paused(ctx context.Context) (err error) {
 		name, unit string
 		bar        *figure.Bar
 	}{{beyondName, "", figure.AtMost(0)}, {backName, "s", figure.AtMost(2)}, {beforeName, "ms", nil}, {duringName, "ms", nil}} {
-		b.Add(figure.Figure{Row: 8, Name: "one of two replicas of preprocess paused: " + f.name, Unit: f.unit, Ours: b.Median(8, ours, f.name, value), Against: figure.Absolute, Bar: f.bar})
+		b.Add(figure.Figure{Row: 8, Name: "one of two replicas of preprocess paused: " + f.name, Unit: f.unit, Ours: b.Median(8, ours, f.name, figure.Value), Against: figure.Absolute, Bar: f.bar})
 	}
 	return nil
 }
@@ -80,7 +81,7 @@ func (b *runner) pauseOnce(ctx context.Context, s *stack.Stack, us *side, rate f
 	result := w.result
 	b.draw(round, w, "Row 8, one of two replicas of preprocess paused")
 	for _, f := range result.Faults {
-		b.Say("row 8 round %d  %d x %s (%s), known after p50 %.1f ms", round+1, f.Count, f.Kind, f.Example, ms(f.Latency.P50))
+		b.Say("row 8 round %d  %d x %s (%s), known after p50 %.1f ms", round+1, f.Count, f.Kind, f.Example, figure.Ms(f.Latency.P50))
 	}
 	piece := b.Window / pieces
 	// The last piece before the pause has those that were caught by it.
@@ -91,11 +92,11 @@ func (b *runner) pauseOnce(ctx context.Context, s *stack.Stack, us *side, rate f
 	before := p99Of(t, began, calm)
 	once := p99Of(t, pause.Add(recovered), end.Add(b.Window/2))
 	for name, v := range map[string]float64{
-		beyondName: float64(max(result.Errors-inFlight, 0)), backName: recovered.Seconds(), beforeName: ms(before), duringName: ms(once),
+		beyondName: float64(max(result.Errors-inFlight, 0)), backName: recovered.Seconds(), beforeName: figure.Ms(before), duringName: figure.Ms(once),
 	} {
 		b.Keep(figure.Sample{Row: 8, Round: round + 1, Side: ours, Name: name, Value: v})
 	}
-	b.Say("row 8 round %d  %.0f/s, %d in flight when it was paused, %d errors, p99 back after %s: %.1f ms, before it was %.1f ms", round+1, rate, inFlight, result.Errors, recovered, ms(once), ms(before))
+	b.Say("row 8 round %d  %.0f/s, %d in flight when it was paused, %d errors, p99 back after %s: %.1f ms, before it was %.1f ms", round+1, rate, inFlight, result.Errors, recovered, figure.Ms(once), figure.Ms(before))
 	return nil
 }
 
@@ -103,7 +104,7 @@ func (b *runner) pauseOnce(ctx context.Context, s *stack.Stack, us *side, rate f
 // requests there were in the whole chain at its beginning: those on the service can't
 // be more.
 func (b *runner) pause(ctx context.Context, service *stack.Service, t *track) (begin, end time.Time, inFlight int64, err error) {
-	if err := wait(ctx, b.Window); err != nil {
+	if err := pace.Wait(ctx, b.Window); err != nil {
 		return begin, end, 0, err
 	}
 	inFlight = t.inFlight.Load()
@@ -111,20 +112,9 @@ func (b *runner) pause(ctx context.Context, service *stack.Service, t *track) (b
 	if err := service.Pause(); err != nil {
 		return begin, end, inFlight, err
 	}
-	err = wait(ctx, b.Window)
+	err = pace.Wait(ctx, b.Window)
 	end = time.Now()
 	return begin, end, inFlight, errors.Join(err, service.Resume())
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // firstCalm is the piece from which on none is above a limit.

@@ -10,6 +10,7 @@ import (
 
 	"triptych/loadtest/bench/album"
 	"triptych/loadtest/bench/stack"
+	"triptych/loadtest/bench/versions"
 )
 
 // Our names for the chain: with the classifier in float32 and in INT8, and with the
@@ -20,11 +21,8 @@ const (
 	standinModel = "classify_standin"
 )
 
-// The two models that stand for each other in the chain.
-const (
-	classifier = "efficientnet_lite0"
-	standin    = "standin"
-)
+// standin stands for the classifier in the chain.
+const standin = "standin"
 
 // prepare makes the repository and the photographs, once.
 func (b *runner) prepare(ctx context.Context) (err error) {
@@ -37,10 +35,10 @@ func (b *runner) prepare(ctx context.Context) (err error) {
 	if b.folder, err = os.MkdirTemp("", "bench-chain"); err != nil {
 		return err
 	}
-	if err := makeRepository(b.models, b.standins, b.repository()); err != nil {
+	if err := makeRepository(b.Models, b.standins, b.repository()); err != nil {
 		return errors.Join(err, os.RemoveAll(b.folder))
 	}
-	b.images, err = album.Make(ctx, b.samples, b.photographs)
+	b.images, err = album.Make(ctx, b.Samples, b.Photographs)
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(b.folder))
 	}
@@ -63,7 +61,7 @@ func makeRepository(models, standins, folder string) error {
 	if err != nil {
 		return fmt.Errorf("make a repository: %w", err)
 	}
-	own := strings.ReplaceAll(string(text), `"`+classifier+`"`, `"`+standin+`"`)
+	own := strings.ReplaceAll(string(text), `"`+versions.Classifier+`"`, `"`+standin+`"`)
 	return os.WriteFile(filepath.Join(folder, standinModel, "config.pbtxt"), []byte(own), 0o600)
 }
 
@@ -94,7 +92,7 @@ func (s *shared) stop() error {
 
 // options are the one configuration.
 func (b *runner) options() stack.Options {
-	return stack.Options{Binaries: b.binaries, Repository: b.repository(), Log: b.Log}
+	return stack.Options{Binaries: b.Binaries, Repository: b.repository(), Log: b.Log}
 }
 
 func (b *runner) allModels() []string { return []string{float32Model, int8Model, standinModel} }

@@ -108,13 +108,11 @@ func (s *side) measured(load string, drive func(*measure.Recorder)) (window, err
 	r := recorder.Result()
 	own = measure.CPUTime() - own
 	after, err := s.used()
-	w := window{result: r, sample: figure.Sample{
-		Side: s.name, Throughput: r.Throughput(), P50: ms(r.Latency.P50), P99: ms(r.Latency.P99), Errors: r.Errors,
-		Generator: own.Seconds() / r.Elapsed.Seconds(),
-	}, run: page.Run{
+	w := window{result: r, sample: figure.SampleOf(r), run: page.Run{
 		Target: "gRPC " + s.address + ", model " + s.model, Load: load,
 		Result: r, Timeline: recorder.Intervals(), Percentiles: recorder.Percentiles(),
 	}}
+	w.sample.Side, w.sample.Generator = s.name, own.Seconds()/r.Elapsed.Seconds()
 	if r.Answered > 0 {
 		w.sample.Value = 1e3 * (after - before).Seconds() / float64(r.Answered)
 	}
@@ -124,7 +122,7 @@ func (s *side) measured(load string, drive func(*measure.Recorder)) (window, err
 // whole is a window of which each request was answered.
 func whole(w window, err error) (window, error) {
 	if err == nil {
-		err = answered(w.result)
+		err = w.result.Whole()
 	}
 	return w, err
 }
@@ -134,17 +132,4 @@ func (s *side) used() (time.Duration, error) {
 		return 0, nil
 	}
 	return s.cpu()
-}
-
-// answered is an error where not every request was answered.
-func answered(r measure.Result) error {
-	switch {
-	case r.Errors > 0:
-		f := r.Faults[0]
-		return fmt.Errorf("%d of %d requests failed, most of them with %s: %s", r.Errors, r.Requests(), f.Kind, f.Example)
-	case r.Answered == 0:
-		return fmt.Errorf("none of %d requests was answered", r.Requests())
-	default:
-		return nil
-	}
 }

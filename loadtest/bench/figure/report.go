@@ -22,23 +22,6 @@ type Point struct {
 	Batch float64 `json:"batch"`
 }
 
-// Sample is one measurement as it was taken.
-type Sample struct {
-	Row        int     `json:"row"`
-	Round      int     `json:"round"`
-	Side       string  `json:"side"`
-	Name       string  `json:"name"`
-	Throughput float64 `json:"throughput_per_s,omitempty"`
-	P50        float64 `json:"p50_ms,omitempty"`
-	P99        float64 `json:"p99_ms,omitempty"`
-	Batch      float64 `json:"batch,omitempty"`
-	Errors     int64   `json:"errors,omitempty"`
-	// Value is what has no better field: Name says what it is.
-	Value float64 `json:"value,omitempty"`
-	// Generator is how many cores the load generator kept busy, where it is ours.
-	Generator float64 `json:"generator_cores,omitempty"`
-}
-
 // Report is a whole run.
 type Report struct {
 	Started time.Time         `json:"started"`

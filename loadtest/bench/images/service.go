@@ -104,8 +104,8 @@ func (b *runner) serviceTurn(ctx context.Context, s *server.Server, t target.Tar
 	load.Closed(ctx, load.Plan{Duration: b.long(), Timeout: patience, Items: sentCount}, serviceCallers, t, recorder)
 	after, err := s.CPU()
 	r := recorder.Result()
-	if err == nil && (r.Errors > 0 || r.Answered == 0) {
-		err = failed(r)
+	if err == nil {
+		err = r.Whole()
 	}
 	return (after - before).Seconds() * 1e3 / float64(r.Answered), err
 }
@@ -129,21 +129,12 @@ func (b *runner) memory(ctx context.Context) error {
 		mib := float64(peak) / (1 << 20)
 		b.Say("row 6  %d answers, %d errors, %.0f MiB at most", r.Answered, r.Errors, mib)
 		if r.Errors > 0 {
-			b.Say("row 6  %v", failed(r))
+			b.Say("row 6  %v", r.Whole())
 		}
 		b.Add(figure.Figure{Row: 6, Name: fmt.Sprintf("peak memory, %d callers with %s", memoryCallers, large), Unit: "MiB", Ours: mib, Against: figure.Absolute, Bar: figure.AtMost(1023)})
 		b.Add(figure.Figure{Row: 6, Name: "requests that failed", Ours: float64(r.Errors), Against: figure.Absolute, Bar: figure.AtMost(0)})
 		return errors.Join(err, t.Close())
 	})
-}
-
-// failed tells why requests were not answered.
-func failed(r measure.Result) error {
-	if len(r.Faults) == 0 {
-		return errors.New("there were no answers")
-	}
-	f := r.Faults[0]
-	return fmt.Errorf("%d of %d requests failed, most of them with %s: %s", r.Errors, r.Errors+r.Answered, f.Kind, f.Example)
 }
 
 // serving runs our binary, with a model for the task, while f runs.
@@ -184,7 +175,7 @@ func requests(ctx context.Context, s *server.Server, files, sums []string) (targ
 			return nil, fmt.Errorf("ask about %s: %w", filepath.Base(file), err)
 		}
 		out, _ := oip.Output(resp, ours.Output)
-		if answers[i] = out.Data; len(sums) > i && ours.Sum(out.Data) != sums[i] {
+		if answers[i] = out.Data; len(sums) > i && turns.Sum(out.Data) != sums[i] {
 			return nil, fmt.Errorf("%s: the service's pixels are not the function's", filepath.Base(file))
 		}
 	}

@@ -17,7 +17,7 @@ const acceptItems = 1000
 func (b *runner) accept(ctx context.Context) error {
 	var times, memory []float64
 	for round := range b.Rounds {
-		err := b.with(ctx, func(s *stack) error {
+		err := b.with(ctx, func(s *system) error {
 			seconds, held, err := b.acceptOnce(ctx, s)
 			times, memory = append(times, seconds), append(memory, held)
 			b.Keep(figure.Sample{Row: 2, Round: round + 1, Side: jobsRoad, Name: "accepted after s", Value: seconds})
@@ -34,12 +34,12 @@ func (b *runner) accept(ctx context.Context) error {
 	return nil
 }
 
-func (b *runner) acceptOnce(ctx context.Context, s *stack) (seconds, held float64, err error) {
-	idle, err := s.gateway.Memory()
+func (b *runner) acceptOnce(ctx context.Context, s *system) (seconds, held float64, err error) {
+	idle, err := s.gateway().Memory()
 	if err != nil {
 		return 0, 0, err
 	}
-	held, err = above(s.gateway.Process, idle, func() error {
+	held, err = above(s.gateway().Process, idle, func() error {
 		start := time.Now()
 		_, err := s.jobs.Submit(ctx, model, api.NewForm(b.images, acceptItems))
 		seconds = time.Since(start).Seconds()

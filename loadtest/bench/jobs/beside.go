@@ -32,7 +32,7 @@ const (
 // beside is row 4: what a job does to those who wait. They come at random, so that
 // those who would have come while a stage was held up are not left out.
 func (b *runner) beside(ctx context.Context) error {
-	return b.with(ctx, func(s *stack) error {
+	return b.with(ctx, func(s *system) error {
 		t, err := b.callers(s)
 		if err != nil {
 			return err
@@ -69,13 +69,15 @@ func (b *runner) users(ctx context.Context, t target.Target, a load.Arrivals, ro
 	recorder := measure.NewRecorder()
 	load.Open(ctx, load.Plan{Duration: b.Window, Timeout: patience, Items: photographs}, a, t, recorder)
 	r := recorder.Result()
-	b.Keep(figure.Sample{Row: 4, Round: round + 1, Side: syncRoad, Name: name, Throughput: r.Throughput(), P50: ms(r.Latency.P50), P99: ms(r.Latency.P99), Errors: r.Errors})
-	b.Say("row 4 round %d  %-12s %6.1f users/s, p50 %.1f ms, p99 %.1f ms", round+1, name, r.Throughput(), ms(r.Latency.P50), ms(r.Latency.P99))
-	return ms(r.Latency.P99), unanswered(r)
+	sample := figure.SampleOf(r)
+	sample.Row, sample.Round, sample.Side, sample.Name = 4, round+1, syncRoad, name
+	b.Keep(sample)
+	b.Say("row 4 round %d  %-12s %6.1f users/s, p50 %.1f ms, p99 %.1f ms", round+1, name, sample.Throughput, sample.P50, sample.P99)
+	return sample.P99, r.Whole()
 }
 
 // usersBeside is the same while a job runs, and the job's items a second.
-func (b *runner) usersBeside(ctx context.Context, s *stack, t target.Target, a load.Arrivals, round, items int) (p99, rate float64, err error) {
+func (b *runner) usersBeside(ctx context.Context, s *system, t target.Target, a load.Arrivals, round, items int) (p99, rate float64, err error) {
 	job, err := s.jobs.Submit(ctx, model, api.NewForm(b.images, items))
 	if err != nil {
 		return 0, 0, err

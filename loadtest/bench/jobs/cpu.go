@@ -11,14 +11,14 @@ import (
 // usage is the processor time of each process.
 type usage map[string]time.Duration
 
-func (s *stack) usage() (usage, error) {
+func (s *system) usage() (usage, error) {
 	u := usage{}
 	var err error
 	if u["nats"], err = s.nats.CPU(); err != nil {
 		return nil, err
 	}
-	for name, service := range s.services {
-		if u[name], err = service.CPU(); err != nil {
+	for _, service := range s.Services {
+		if u[service.Name], err = service.Server().CPU(); err != nil {
 			return nil, err
 		}
 	}

@@ -61,16 +61,16 @@ func (b *runner) large(ctx context.Context) error {
 
 // atSize takes a job of so many items through all phases on a new stack.
 func (b *runner) atSize(ctx context.Context, image []byte, items int) (took []spent, err error) {
-	return took, b.with(ctx, func(s *stack) error {
-		idle, err := s.gateway.Memory()
+	return took, b.with(ctx, func(s *system) error {
+		idle, err := s.gateway().Memory()
 		if err != nil {
 			return err
 		}
-		f := &following{stack: s, image: image, items: items, window: b.Window}
+		f := &following{system: s, image: image, items: items, window: b.Window}
 		defer f.leave()
 		for _, p := range phases() {
 			start := time.Now()
-			memory, err := above(s.gateway.Process, idle, func() error { return p.do(f, ctx) })
+			memory, err := above(s.gateway().Process, idle, func() error { return p.do(f, ctx) })
 			if err != nil {
 				return fmt.Errorf("a job of %d items, %s: %w", items, p.name, err)
 			}
@@ -85,7 +85,7 @@ func (b *runner) atSize(ctx context.Context, image []byte, items int) (took []sp
 
 // following is a job with somebody who follows its results.
 type following struct {
-	*stack
+	*system
 	image  []byte
 	items  int
 	window time.Duration

@@ -2,8 +2,6 @@ package jobs
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"triptych/loadtest/bench/figure"
@@ -30,7 +28,7 @@ const (
 
 // throughput is row 1: items a second through three steps, by both roads in turn.
 func (b *runner) throughput(ctx context.Context) error {
-	return b.with(ctx, func(s *stack) error {
+	return b.with(ctx, func(s *system) error {
 		t, err := b.callers(s)
 		if err != nil {
 			return err
@@ -60,16 +58,16 @@ func (b *runner) throughput(ctx context.Context) error {
 }
 
 // callers are those of the sync road: by gRPC, its fastest door.
-func (b *runner) callers(s *stack) (target.Target, error) {
+func (b *runner) callers(s *system) (target.Target, error) {
 	images := make([]sample.Image, len(b.images))
 	for i, data := range b.images {
 		images[i] = sample.Image{Data: data}
 	}
-	return target.New(target.Options{Protocol: target.GRPC, URL: s.gateway.Address, Model: model, Input: "IMAGE", Output: "LABEL", Connections: connections}, images)
+	return target.New(target.Options{Protocol: target.GRPC, URL: s.gateway().Address, Model: model, Input: "IMAGE", Output: "LABEL", Connections: connections}, images)
 }
 
 // callRound is answers a second of the sync road.
-func (b *runner) callRound(ctx context.Context, s *stack, t target.Target, round int) (float64, error) {
+func (b *runner) callRound(ctx context.Context, s *system, t target.Target, round int) (float64, error) {
 	before, err := s.usage()
 	if err != nil {
 		return 0, err
@@ -79,19 +77,21 @@ func (b *runner) callRound(ctx context.Context, s *stack, t target.Target, round
 	r := recorder.Result()
 	after, err := s.usage()
 	if err == nil {
-		err = unanswered(r)
+		err = r.Whole()
 	}
 	if err != nil {
 		return 0, err
 	}
-	b.Keep(figure.Sample{Row: 1, Round: round, Side: syncRoad, Name: "items", Throughput: r.Throughput(), P50: ms(r.Latency.P50), P99: ms(r.Latency.P99)})
+	sample := figure.SampleOf(r)
+	sample.Row, sample.Round, sample.Side, sample.Name = 1, round, syncRoad, "items"
+	b.Keep(sample)
 	b.Say("row 1 round %d  %-9s %7.1f/s  %s", round, syncRoad, r.Throughput(), after.each(before, int(r.Answered)))
 	return r.Throughput(), nil
 }
 
 // jobRound is items a second of a job, from its first byte to its last verdict, and
 // which part of that time went by until it was accepted.
-func (b *runner) jobRound(ctx context.Context, s *stack, items, round int) (rate, accepting float64, err error) {
+func (b *runner) jobRound(ctx context.Context, s *system, items, round int) (rate, accepting float64, err error) {
 	before, err := s.usage()
 	if err != nil {
 		return 0, 0, err
@@ -108,18 +108,3 @@ func (b *runner) jobRound(ctx context.Context, s *stack, items, round int) (rate
 	b.Say("row 1 round %d  %-9s %7.1f/s  %s (%d items, accepted after %.2f s)", round, jobsRoad, rate, after.each(before, items), job.Items, accepted.Seconds())
 	return rate, accepted.Seconds() / elapsed.Seconds(), err
 }
-
-// unanswered tells why requests were not answered.
-func unanswered(r measure.Result) error {
-	switch {
-	case r.Errors > 0:
-		f := r.Faults[0]
-		return fmt.Errorf("%d of %d requests failed, most of them with %s: %s", r.Errors, r.Requests(), f.Kind, f.Example)
-	case r.Answered == 0:
-		return errors.New("there were no answers")
-	default:
-		return nil
-	}
-}
-
-func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -11,15 +11,22 @@ import (
 // StartOurs runs one of our own binaries on free ports, with flags of its own
 // beside the addresses.
 func StartOurs(ctx context.Context, binary string, flags []string, log io.Writer) (*Server, error) {
-	address, err := Free(ctx)
+	command, address, _, err := Ours(ctx, binary, flags)
 	if err != nil {
 		return nil, err
 	}
-	admin, err := Free(ctx)
-	if err != nil {
-		return nil, err
+	return Start(ctx, command, address, log)
+}
+
+// Ours is what StartOurs runs, the address of gRPC, and that of the operators' port.
+func Ours(ctx context.Context, binary string, flags []string) (command, address, admin string, err error) {
+	if address, err = Free(ctx); err != nil {
+		return "", "", "", err
 	}
-	return Start(ctx, Command(append([]string{binary, "--grpc-address", address, "--admin-address", admin}, flags...)...), address, log)
+	if admin, err = Free(ctx); err != nil {
+		return "", "", "", err
+	}
+	return Command(append([]string{binary, "--grpc-address", address, "--admin-address", admin}, flags...)...), address, admin, nil
 }
 
 // Command is a program with its arguments as a command of the shell, which the

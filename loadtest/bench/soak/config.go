@@ -2,37 +2,29 @@ package soak
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"triptych/loadtest/bench/rig"
 	"triptych/loadtest/bench/rows"
-	"triptych/loadtest/bench/stack"
-	"triptych/loadtest/bench/versions"
 	"triptych/shared/config"
 )
 
 // settings are the flags.
 type settings struct {
 	rows.Flags
+	rig.Options
 	duration     time.Duration
 	load         float64
 	swaps, kills int
-	binaries     string
-	models       string
-	samples      string
-	photographs  int
-	page         string
 }
 
 func defaultSettings() settings {
 	return settings{
 		Flags:    rows.Flags{Rows: []int{row}, Last: row, Rounds: 1, Window: 10 * time.Second, Output: "coverage/soak.json"},
+		Options:  rig.Default("coverage/soak.html"),
 		duration: 30 * time.Minute, load: 0.7, swaps: 20, kills: 20,
-		binaries: "bin", models: "models", samples: "testdata/images", photographs: 64,
-		page: "coverage/soak.html",
 	}
 }
 
@@ -43,11 +35,7 @@ func (s *settings) RegisterFlags(fs *pflag.FlagSet) {
 	fs.Float64Var(&s.load, "load", s.load, "How much comes, as a part of that.")
 	fs.IntVar(&s.swaps, "swaps", s.swaps, "How many new versions of the classifier there are. An even number, for the same file to serve at both ends.")
 	fs.IntVar(&s.kills, "kills", s.kills, "How often a stage is killed, one after the other.")
-	fs.StringVar(&s.binaries, "binaries", s.binaries, "Folder with our binaries.")
-	fs.StringVar(&s.models, "models", s.models, "Repository with our models.")
-	fs.StringVar(&s.samples, "samples", s.samples, "Folder with the photographs of which parts are sent.")
-	fs.IntVar(&s.photographs, "photographs", s.photographs, "How many different ones are sent.")
-	fs.StringVar(&s.page, "page", s.page, "File for the report as a web page; empty for none.")
+	s.Options.RegisterFlags(fs)
 	s.RegisterOutput(fs)
 }
 
@@ -67,10 +55,8 @@ func (s *settings) Validate() error {
 		return config.Wrong("swaps", "is %d, must be an even number", s.swaps)
 	case s.kills < 0:
 		return config.Wrong("kills", "is %d, must be 0 or more", s.kills)
-	case s.photographs < 1:
-		return config.Wrong("photographs", "is %d, must be 1 or more", s.photographs)
 	}
-	return stack.Built(s.binaries)
+	return s.Options.Validate()
 }
 
 // The parts of the time. In the first and the last fifth nothing is killed or swapped,
@@ -91,15 +77,4 @@ func (s *settings) notes() []string {
 		fmt.Sprintf("%s at %.0f %% of what the float32 version can do; %d swaps and %d kills between the first and the last fifth, bad images all the time.", s.duration, 100*s.load, s.swaps, s.kills),
 		fmt.Sprintf("Memory and goroutines are medians of %s: around %s, and at the end.", s.minute(), s.duration/earlyPart),
 	}
-}
-
-// makeRepository has the chain, with one version of the classifier at a time.
-func (b *runner) makeRepository() (err error) {
-	for _, name := range []string{model, "imagenet_preprocess", "imagenet_postprocess"} {
-		if err := os.CopyFS(filepath.Join(b.folder, "models", name), os.DirFS(filepath.Join(b.models, name))); err != nil {
-			return fmt.Errorf("make a repository: %w", err)
-		}
-	}
-	b.repository, err = versions.New(b.models, b.folder)
-	return err
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"triptych/loadtest/bench/pace"
 	"triptych/loadtest/bench/stack"
 )
 
@@ -45,7 +46,7 @@ func (b *runner) disturb(ctx context.Context) (done, error) {
 	var d done
 	began := time.Now()
 	for _, e := range b.events() {
-		err := wait(ctx, time.Until(began.Add(e.at)))
+		err := pace.Wait(ctx, time.Until(began.Add(e.at)))
 		if err == nil {
 			err = b.do(ctx, e, &d)
 		}
@@ -98,20 +99,9 @@ func (b *runner) swap(ctx context.Context) error {
 			if err == nil {
 				return nil
 			}
-			if wait(ctx, swapPause) != nil {
+			if pace.Wait(ctx, swapPause) != nil {
 				return fmt.Errorf("swap: %w", err)
 			}
 		}
 	})
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -42,8 +42,7 @@ func (b *runner) judge(r measure.Result, m *mixture, did done) {
 			unsent = fault.Count
 		}
 	}
-	accounted := r.Answered + f.wrong + f.unanswered + f.refused + f.away + f.other
-	unaccounted := math.Abs(float64(m.sent.Load()+unsent-accounted)) + float64(r.InFlight)
+	unaccounted := math.Abs(float64(m.sent.Load()+unsent-r.Answered-r.Errors)) + float64(r.InFlight)
 	b.figure("soak: requests sent", "", float64(m.sent.Load()), nil)
 	b.figure("soak: answered, bad images among them", "", float64(r.Answered), nil)
 	b.figure("soak: bad images rejected", "", float64(m.rejected.Load()), nil)
@@ -57,8 +56,8 @@ func (b *runner) judge(r measure.Result, m *mixture, did done) {
 	if len(did.back) > 0 {
 		b.figure("soak: answers again after a kill, median", "s", figure.Median(did.back...), nil)
 	}
-	b.figure("soak: p50", "ms", float64(r.Latency.P50.Microseconds())/1e3, nil)
-	b.figure("soak: p99", "ms", float64(r.Latency.P99.Microseconds())/1e3, nil)
+	b.figure("soak: p50", "ms", figure.Ms(r.Latency.P50), nil)
+	b.figure("soak: p99", "ms", figure.Ms(r.Latency.P99), nil)
 }
 
 // growth is what memory and goroutines may have at the end, of what they had early.

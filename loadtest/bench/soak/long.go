@@ -27,8 +27,8 @@ func (b *runner) long(ctx context.Context, m *mixture) error {
 	recorder := measure.NewRecorder()
 	load.Closed(ctx, load.Plan{Duration: b.Window, Timeout: patience, Items: m.items}, capacityCallers, m, recorder)
 	capacity := recorder.Result()
-	if capacity.Errors > 0 || capacity.Answered == 0 {
-		return fmt.Errorf("look for what the chain can do: %d answers, faults %v", capacity.Answered, capacity.Faults)
+	if err := capacity.Whole(); err != nil {
+		return fmt.Errorf("look for what the chain can do: %w", err)
 	}
 	b.Say("the chain can do %.1f/s, so %.1f/s come for %s", capacity.Throughput(), b.load*capacity.Throughput(), b.duration)
 	m.sent.Store(0)

@@ -39,13 +39,12 @@ type mixture struct {
 // makeMixture learns the right answers of both versions' files, and leaves that of
 // float32 in service.
 func (b *runner) makeMixture(ctx context.Context) (*mixture, error) {
-	photographs, err := album.Make(ctx, b.samples, b.photographs)
+	photographs, err := album.Make(ctx, b.Samples, b.Photographs)
 	if err != nil {
 		return nil, err
 	}
 	key := answers.New(photographs)
-	b.probe = &inference.ModelInferRequest{ModelName: model}
-	oip.AddInput(b.probe, answers.Tensor(photographs[0]))
+	b.probe = answers.Request(model, photographs[0])
 	gateway := b.stack.Gateway.Server()
 	for range 2 {
 		if err := key.Learn(ctx, gateway.Infer, model); err != nil {
@@ -57,12 +56,12 @@ func (b *runner) makeMixture(ctx context.Context) (*mixture, error) {
 	}
 	bad := badImages(photographs[0])
 	m := &mixture{photographs: len(photographs), items: badOne * len(bad)}
-	tensors := make([]oip.Tensor, m.items)
+	good, tensors := key.Tensors(), make([]oip.Tensor, m.items)
 	for n := range tensors {
 		if m.bad(n) {
 			tensors[n] = answers.Tensor(bad[n/badOne])
 		} else {
-			tensors[n] = answers.Tensor(photographs[m.photograph(n)])
+			tensors[n] = good[m.photograph(n)]
 		}
 	}
 	m.Target, err = target.NewTensors(target.Options{Protocol: target.GRPC, URL: gateway.Address, Model: model, Connections: connections}, tensors, func(n int, resp *inference.ModelInferResponse) error {

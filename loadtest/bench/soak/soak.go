@@ -10,10 +10,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
+	"path/filepath"
 
 	"triptych/loadtest/bench/rows"
-	"triptych/loadtest/bench/sheet"
 	"triptych/loadtest/bench/stack"
 	"triptych/loadtest/bench/versions"
 	"triptych/loadtest/page"
@@ -46,11 +45,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		b.settings, b.Book = s, book
 		return map[int]rows.Row{row: b.soak}
 	}}.Run(ctx, args, stdout, stderr)
-	if b.Book == nil || len(b.Report.Figures) == 0 || b.page == "" {
-		return status
-	}
-	command := strings.Join(append([]string{"soak"}, args...), " ")
-	if err := sheet.Write(b.page, "Triptych: a soak of "+s.duration.String(), command, b.Report, b.runs); err != nil {
+	if err := b.Draw("Triptych: a soak of "+s.duration.String(), "soak", args, b.Book, b.runs); err != nil {
 		_, _ = fmt.Fprintln(stderr, "soak:", err)
 		return rows.NotRun
 	}
@@ -67,7 +62,7 @@ func (b *runner) soak(ctx context.Context) (err error) {
 		return err
 	}
 	flags := []string{"--model-control-mode", "explicit", "--load-model", "*"}
-	b.stack, err = stack.Start(ctx, stack.Options{Binaries: b.binaries, Repository: b.repository.Root, Flags: flags, Log: b.Log}, model)
+	b.stack, err = stack.Start(ctx, stack.Options{Binaries: b.Binaries, Repository: b.repository.Root, Flags: flags, Log: b.Log}, model)
 	if err != nil {
 		return err
 	}
@@ -78,4 +73,15 @@ func (b *runner) soak(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
 	return b.long(ctx, m)
+}
+
+// makeRepository has the chain, with one version of the classifier at a time.
+func (b *runner) makeRepository() (err error) {
+	for _, name := range []string{model, "imagenet_preprocess", "imagenet_postprocess"} {
+		if err := os.CopyFS(filepath.Join(b.folder, "models", name), os.DirFS(filepath.Join(b.Models, name))); err != nil {
+			return fmt.Errorf("make a repository: %w", err)
+		}
+	}
+	b.repository, err = versions.New(b.Models, b.folder)
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"triptych/loadtest/bench/figure"
+	"triptych/loadtest/bench/pace"
 	"triptych/loadtest/bench/stack"
 )
 
@@ -36,19 +37,12 @@ func newWatch(s *stack.Stack, minute time.Duration) *watch {
 func (w *watch) until(ctx context.Context) {
 	client := stack.NewClient()
 	defer client.CloseIdleConnections()
-	tick := time.NewTicker(w.pause)
-	defer tick.Stop()
-	for {
-		over := ctx.Err() != nil
-		w.look(context.WithoutCancel(ctx), client)
-		if over {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-		}
-	}
+	whole := context.WithoutCancel(ctx)
+	_ = pace.Every(ctx, w.pause, func() error { // no look is an error
+		w.look(whole, client)
+		return nil
+	})
+	w.look(whole, client)
 }
 
 // look passes over a process that is away.

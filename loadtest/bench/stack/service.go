@@ -23,16 +23,11 @@ type Service struct {
 }
 
 func newService(ctx context.Context, name, binary string, flags []string, log io.Writer) (*Service, error) {
-	grpc, err := server.Free(ctx)
+	command, grpc, admin, err := server.Ours(ctx, binary, flags)
 	if err != nil {
 		return nil, err
 	}
-	admin, err := server.Free(ctx)
-	if err != nil {
-		return nil, err
-	}
-	args := append([]string{binary, "--grpc-address", grpc, "--admin-address", admin}, flags...)
-	return &Service{Name: name, command: server.Command(args...), grpc: grpc, admin: admin, log: log}, nil
+	return &Service{Name: name, command: command, grpc: grpc, admin: admin, log: log}, nil
 }
 
 // Server is the process that runs now, or did last.

@@ -52,8 +52,9 @@ type Options struct {
 
 // Stack is what runs.
 type Stack struct {
-	// Gateway is the front.
+	// Gateway is the front, and Web where it speaks HTTP.
 	Gateway *Service
+	Web     string
 	// Services are all, the gateway last.
 	Services []*Service
 }
@@ -95,11 +96,11 @@ func (s *Stack) start(ctx context.Context, o Options) error {
 			upstreams = append(upstreams, service.grpc)
 		}
 	}
-	web, err := server.Free(ctx)
-	if err != nil {
+	var err error
+	if s.Web, err = server.Free(ctx); err != nil {
 		return err
 	}
-	s.Gateway, err = s.add(ctx, Gateway, filepath.Join(o.Binaries, Gateway), o, []string{"--http-address", web, "--upstreams", strings.Join(upstreams, ",")})
+	s.Gateway, err = s.add(ctx, Gateway, filepath.Join(o.Binaries, Gateway), o, []string{"--http-address", s.Web, "--upstreams", strings.Join(upstreams, ",")})
 	return err
 }
 

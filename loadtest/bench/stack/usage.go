@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"triptych/loadtest/bench/server"
 )
 
 // askTime bounds one look at a service.
@@ -19,29 +21,22 @@ const askTime = 5 * time.Second
 func NewClient() *http.Client { return &http.Client{Transport: &http.Transport{}, Timeout: askTime} }
 
 // Memory is the resident memory of all processes together, in bytes.
-func (s *Stack) Memory() (int64, error) {
-	var sum int64
-	for _, service := range s.Services {
-		memory, err := service.Server().Memory()
-		if err != nil {
-			return 0, fmt.Errorf("%s: %w", service.Name, err)
-		}
-		sum += memory
-	}
-	return sum, nil
-}
+func (s *Stack) Memory() (int64, error) { return sum(s, (*server.Server).Memory) }
 
 // CPU is the processor time of all processes together.
-func (s *Stack) CPU() (time.Duration, error) {
-	var sum time.Duration
+func (s *Stack) CPU() (time.Duration, error) { return sum(s, (*server.Server).CPU) }
+
+// sum adds up what all processes have used.
+func sum[T ~int64](s *Stack, used func(*server.Server) (T, error)) (T, error) {
+	var all T
 	for _, service := range s.Services {
-		cpu, err := service.Server().CPU()
+		own, err := used(service.Server())
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", service.Name, err)
 		}
-		sum += cpu
+		all += own
 	}
-	return sum, nil
+	return all, nil
 }
 
 // Scrape reads the metrics as Prometheus does, and gives the sum of those of a name

@@ -4,6 +4,11 @@
 // answers in the same way. It knows nothing of the work.
 package turns
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
 // Task is the work. Each side makes of it what it can.
 type Task struct {
 	// Kind says what is done with the files: Image, Resize or Chain.
@@ -46,6 +51,12 @@ type Prepared struct {
 	Difference int     `json:"difference,omitempty"`
 	Mean       float64 `json:"mean,omitempty"`
 	Version    string  `json:"version"`
+}
+
+// Sum is that of a result.
+func Sum(result []byte) string {
+	sum := sha256.Sum256(result)
+	return hex.EncodeToString(sum[:])
 }
 
 // Turn is what came of one.

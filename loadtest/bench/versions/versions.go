@@ -37,14 +37,14 @@ func New(classifiers, folder string) (*Repository, error) {
 	if err := os.WriteFile(filepath.Join(r.Root, Classifier, "config.pbtxt"), text, 0o600); err != nil {
 		return nil, fmt.Errorf("make a repository: %w", err)
 	}
-	return r, r.Add()
+	return r, r.add()
 }
 
 // Latest is the number of the version that is there.
 func (r *Repository) Latest() int { return r.latest }
 
-// Add puts the next version there, whole at once.
-func (r *Repository) Add() error {
+// add puts the next version there, whole at once.
+func (r *Repository) add() error {
 	next := r.latest + 1
 	model, err := os.ReadFile(filepath.Join(r.source, strconv.Itoa(2-next%2), "model.onnx"))
 	if err != nil {
@@ -56,25 +56,24 @@ func (r *Repository) Add() error {
 	if err := os.WriteFile(filepath.Join(r.staging, "model.onnx"), model, 0o600); err != nil {
 		return fmt.Errorf("make version %d: %w", next, err)
 	}
-	if err := os.Rename(r.staging, r.Folder(next)); err != nil {
+	if err := os.Rename(r.staging, r.version(next)); err != nil {
 		return fmt.Errorf("make version %d: %w", next, err)
 	}
 	r.latest = next
 	return nil
 }
 
-// Folder is that of a version.
-func (r *Repository) Folder(version int) string {
-	return filepath.Join(r.Root, Classifier, strconv.Itoa(version))
+func (r *Repository) version(n int) string {
+	return filepath.Join(r.Root, Classifier, strconv.Itoa(n))
 }
 
 // Swap adds a version, has it loaded and takes the one before away.
 func (r *Repository) Swap(load func(model string) error) error {
-	if err := r.Add(); err != nil {
+	if err := r.add(); err != nil {
 		return err
 	}
 	if err := load(Classifier); err != nil {
 		return err
 	}
-	return os.RemoveAll(r.Folder(r.latest - 1))
+	return os.RemoveAll(r.version(r.latest - 1))
 }

@@ -14,10 +14,17 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
+func served(string) error { return nil }
+
+// folder is that of a version.
+func folder(r *versions.Repository, version int) string {
+	return filepath.Join(r.Root, versions.Classifier, strconv.Itoa(version))
+}
+
 // same holds the file of a version against that of the repository that it is from.
 func same(t *testing.T, r *versions.Repository, version int) {
 	t.Helper()
-	got, err := os.Stat(filepath.Join(r.Folder(version), "model.onnx"))
+	got, err := os.Stat(filepath.Join(folder(r, version), "model.onnx"))
 	want, werr := os.Stat(filepath.Join(testkit.Path(t, "models"), versions.Classifier, strconv.Itoa(2-version%2), "model.onnx"))
 	if err != nil || werr != nil || got.Size() != want.Size() {
 		t.Errorf("version %d: %v, %v", version, err, werr)
@@ -31,7 +38,7 @@ func TestRepository(t *testing.T) {
 	}
 	for n := 1; n <= 3; n++ {
 		if n > 1 {
-			if err := r.Add(); err != nil {
+			if err := r.Swap(served); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -52,11 +59,11 @@ func TestSwap(t *testing.T) {
 		t.Error("a load that failed is none")
 	}
 	same(t, r, 1) // which is still served
-	if err := r.Swap(func(string) error { return nil }); err != nil || r.Latest() != 3 {
+	if err := r.Swap(served); err != nil || r.Latest() != 3 {
 		t.Errorf("version %d, error %v", r.Latest(), err)
 	}
 	same(t, r, 3)
-	if _, err := os.Stat(r.Folder(2)); err == nil {
+	if _, err := os.Stat(folder(r, 2)); err == nil {
 		t.Error("the version before is still there")
 	}
 	if _, err := versions.New(t.TempDir(), t.TempDir()); err == nil {

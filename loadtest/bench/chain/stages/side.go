@@ -2,8 +2,6 @@ package stages
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"runtime"
@@ -32,8 +30,7 @@ func Prepare(ctx context.Context, repository, library string) turns.Prepare {
 			if err != nil {
 				return nil, p, err
 			}
-			requests[i] = &inference.ModelInferRequest{ModelName: task.Model}
-			oip.AddInput(requests[i], answers.Tensor(data))
+			requests[i] = answers.Request(task.Model, data)
 			resp, err := chain.Infer(ctx, requests[i])
 			if err != nil {
 				return nil, p, fmt.Errorf("%s: %w", file, err)
@@ -50,6 +47,5 @@ func Prepare(ctx context.Context, repository, library string) turns.Prepare {
 // Sum is that of the labels of an answer, by which two sides are compared.
 func Sum(resp *inference.ModelInferResponse) string {
 	labels, _ := oip.Output(resp, answers.Label)
-	sum := sha256.Sum256(labels.Data)
-	return hex.EncodeToString(sum[:])
+	return turns.Sum(labels.Data)
 }

@@ -9,7 +9,6 @@ import (
 	"triptych/loadtest/bench/answers"
 	"triptych/loadtest/bench/chain/stages"
 	"triptych/loadtest/bench/turns"
-	"triptych/proto/inference"
 	"triptych/shared/oip"
 	"triptych/shared/testkit"
 )
@@ -27,9 +26,7 @@ func TestChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := &inference.ModelInferRequest{ModelName: "classify_float32"}
-	oip.AddInput(req, answers.Tensor(image))
-	resp, err := c.Infer(t.Context(), req)
+	resp, err := c.Infer(t.Context(), answers.Request("classify_float32", image))
 	if err != nil {
 		t.Fatal(err)
 	}

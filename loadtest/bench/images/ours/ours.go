@@ -4,8 +4,6 @@ package ours
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"runtime"
@@ -82,7 +80,7 @@ func prepareImages(task turns.Task) (turns.Work, turns.Prepared, error) {
 			return nil, p, fmt.Errorf("%s: %w", file, err)
 		}
 		out, _ := oip.Output(resp, Output)
-		p.Sums = append(p.Sums, Sum(out.Data))
+		p.Sums = append(p.Sums, turns.Sum(out.Data))
 	}
 	if task.Scaled {
 		err = compare(&p, task, m, requests)
@@ -123,10 +121,4 @@ func Request(data []byte) *inference.ModelInferRequest {
 	req := &inference.ModelInferRequest{}
 	oip.AddInput(req, Tensor(data))
 	return req
-}
-
-// Sum is how results are compared.
-func Sum(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
 }

@@ -35,7 +35,7 @@ func prepareResize(task turns.Task) (turns.Work, turns.Prepared, error) {
 	if err := r.ours(); err != nil {
 		return nil, p, err
 	}
-	p.Sums = []string{Sum(r.out)}
+	p.Sums = []string{turns.Sum(r.out)}
 	if task.Library == "" {
 		return func(int) error { return r.ours() }, p, nil
 	}

@@ -72,7 +72,7 @@ func (c *Client) Job(ctx context.Context, id string) (Status, error) {
 // List asks for the latest jobs, and says how many came.
 func (c *Client) List(ctx context.Context) (int, error) {
 	var list struct{ Jobs []Status }
-	err := c.get(ctx, "/v1/jobs"+query("limit", "100"), &list)
+	err := c.get(ctx, "/v1/jobs?limit=100", &list)
 	return len(list.Jobs), err
 }
 

@@ -3,7 +3,6 @@ package api
 import (
 	"fmt"
 	"io"
-	"strings"
 )
 
 const (
@@ -55,13 +54,4 @@ func (f *Form) Read(p []byte) (int, error) {
 		f.pieces = f.pieces[1:]
 	}
 	return n, nil
-}
-
-// query joins parameters of a URL.
-func query(pairs ...string) string {
-	var list []string
-	for i := 0; i+1 < len(pairs); i += 2 {
-		list = append(list, pairs[i]+"="+pairs[i+1])
-	}
-	return "?" + strings.Join(list, "&")
 }

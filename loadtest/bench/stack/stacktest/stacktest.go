@@ -8,10 +8,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"triptych/gateway"
+	"triptych/loadtest/bench/server"
 	"triptych/loadtest/bench/stack"
 	"triptych/services/postprocess"
 	"triptych/services/predictor"
@@ -73,7 +73,7 @@ func Binaries(tb testing.TB) string {
 	}
 	folder := tb.TempDir()
 	for _, name := range append(stack.Stages(), stack.Gateway) {
-		text := fmt.Sprintf("#!/bin/sh\n%s=%s exec '%s' \"$@\"\n", variable, name, strings.ReplaceAll(self, "'", `'\''`))
+		text := fmt.Sprintf("#!/bin/sh\n%s=%s %s \"$@\"\n", variable, name, server.Command(self))
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o700); err != nil { //nolint:gosec // a program
 			tb.Fatal(err)
 		}

@@ -7,26 +7,24 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"triptych/loadtest/bench/jobs/api"
 	"triptych/loadtest/bench/server"
+	"triptych/loadtest/bench/stack"
 )
 
-// stack is the whole system, each part a process of its own.
-type stack struct {
-	nats     *server.Process
-	services map[string]*server.Server
-	gateway  *server.Server
-	jobs     *api.Client
-	folder   string // what NATS keeps
+// system is all of it, each part a process of its own.
+type system struct {
+	*stack.Stack
+	nats   *server.Process
+	jobs   *api.Client
+	folder string // what NATS keeps
 }
 
-// with runs a new stack while f runs.
-func (b *runner) with(ctx context.Context, f func(*stack) error) error {
-	s := &stack{services: map[string]*server.Server{}}
+// with runs a new system while f runs.
+func (b *runner) with(ctx context.Context, f func(*system) error) error {
+	s := &system{}
 	err := b.start(ctx, s)
 	if err == nil {
 		err = f(s)
@@ -34,31 +32,16 @@ func (b *runner) with(ctx context.Context, f func(*stack) error) error {
 	return errors.Join(err, s.stop())
 }
 
-func (b *runner) start(ctx context.Context, s *stack) error {
+func (b *runner) start(ctx context.Context, s *system) error {
 	url, err := b.startNATS(ctx, s)
 	if err != nil {
 		return err
 	}
-	common := []string{"--model-repository", b.repository(), "--nats-url", url}
-	var upstreams []string
-	for _, name := range []string{"preprocess", "predictor", "postprocess"} {
-		service, err := server.StartOurs(ctx, b.binary(name), common, b.Log)
-		if err != nil {
-			return err
-		}
-		s.services[name] = service
-		upstreams = append(upstreams, service.Address)
-	}
-	address, err := server.Free(ctx)
+	s.Stack, err = stack.Start(ctx, stack.Options{Binaries: b.binaries, Repository: b.repository(), Flags: []string{"--nats-url", url}, Log: b.Log}, model)
 	if err != nil {
 		return err
 	}
-	flags := slices.Concat(common, []string{"--http-address", address, "--upstreams", strings.Join(upstreams, ",")})
-	if s.gateway, err = server.StartOurs(ctx, b.binary("gateway"), flags, b.Log); err != nil {
-		return err
-	}
-	s.services["gateway"] = s.gateway
-	s.jobs = api.New(address)
+	s.jobs = api.New(s.Web)
 	return s.ready(ctx)
 }
 
@@ -70,7 +53,7 @@ jetstream {
 }
 `
 
-func (b *runner) startNATS(ctx context.Context, s *stack) (url string, err error) {
+func (b *runner) startNATS(ctx context.Context, s *system) (url string, err error) {
 	address, err := server.Free(ctx)
 	if err != nil {
 		return "", err
@@ -94,12 +77,12 @@ func (b *runner) startNATS(ctx context.Context, s *stack) (url string, err error
 	})
 }
 
-// ready waits until both roads are open, and sends a job along.
-func (s *stack) ready(ctx context.Context) error {
-	if err := s.gateway.Ready(ctx, model); err != nil {
-		return err
-	}
-	if err := s.gateway.Await(ctx, "know jobs", func(ctx context.Context) bool {
+// gateway is where both roads begin.
+func (s *system) gateway() *server.Server { return s.Gateway.Server() }
+
+// ready waits until the road of jobs is open too, and sends one along.
+func (s *system) ready(ctx context.Context) error {
+	if err := s.gateway().Await(ctx, "know jobs", func(ctx context.Context) bool {
 		_, err := s.jobs.List(ctx)
 		return err == nil
 	}); err != nil {
@@ -125,7 +108,7 @@ const (
 
 // timed sends a job and waits until each item has its verdict. All must be good. It
 // says after which time the job was accepted.
-func (s *stack) timed(ctx context.Context, images [][]byte, items int) (job api.Status, accepted time.Duration, err error) {
+func (s *system) timed(ctx context.Context, images [][]byte, items int) (job api.Status, accepted time.Duration, err error) {
 	start := time.Now()
 	if job, err = s.jobs.Submit(ctx, model, api.NewForm(images, items)); err != nil {
 		return job, 0, err
@@ -138,13 +121,13 @@ func (s *stack) timed(ctx context.Context, images [][]byte, items int) (job api.
 	return job, accepted, err
 }
 
-func (s *stack) stop() error {
+func (s *system) stop() error {
 	if s.jobs != nil {
 		s.jobs.Close()
 	}
 	var errs []error
-	for _, service := range s.services {
-		errs = append(errs, service.Stop())
+	if s.Stack != nil {
+		errs = append(errs, s.Stack.Stop())
 	}
 	if s.nats != nil {
 		errs = append(errs, s.nats.Stop())
