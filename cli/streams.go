@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"triptych/cli/progress"
 	"triptych/cli/style"
@@ -66,7 +65,7 @@ func newStreamsCommand(streams Streams, use, short string, act func(*stream.Conn
 		},
 	}
 	flags.stream.RegisterFlags(cmd.Flags())
-	hideForeign(cmd.Flags())
+	hide(cmd.Flags(), "jobs-inline-bytes", "jobs-retention") // no stream is made by them
 	cmd.Flags().StringVar(&flags.output, "output", "text", "Form of the answer: text, json")
 	cmd.Flags().BoolVar(&flags.verbose, "verbose", false, "Show consumers too of which there is nothing to say")
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", 30*time.Second, "How long it may take, and NATS may be away")
@@ -167,15 +166,6 @@ func shownStream(c stream.Change) string {
 		return c.Name
 	}
 	return strings.Replace(c.Name, stream.Token(c.Model), shown(c.Model), 1)
-}
-
-// hideForeign hides flags of jobs that no stream is made by.
-func hideForeign(fs *pflag.FlagSet) {
-	for _, name := range []string{"jobs-inline-bytes", "jobs-retention"} {
-		if f := fs.Lookup(name); f != nil {
-			f.Hidden = true
-		}
-	}
 }
 
 // stateColor shows what was or must be done.

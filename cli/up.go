@@ -12,7 +12,6 @@ import (
 	"triptych/cli/cluster"
 	"triptych/shared/config"
 	"triptych/shared/failure"
-	"triptych/shared/heap"
 )
 
 func newUp(streams Streams) *cobra.Command {
@@ -32,10 +31,7 @@ environment, such as TRIPTYCH_MODEL_REPOSITORY.`,
 			if err := config.Validate(sections(&cfg)...); err != nil {
 				return err
 			}
-			if err := cfg.Common.Scheduling.Apply(); err != nil {
-				fmt.Fprintf(streams.Err, "triptych: %s\n", err)
-			}
-			defer heap.Tune(cfg.Common.Heap)()
+			defer cfg.Common.TuneProcess("triptych", streams.Err)()
 			cfg.NATS.Given = cmd.Flags().Changed
 			err := cluster.Run(cmd.Context(), cfg, streams.Err, func(r cluster.Ready) { writeReady(streams, r) })
 			return known(err)
@@ -44,7 +40,7 @@ environment, such as TRIPTYCH_MODEL_REPOSITORY.`,
 	for _, s := range sections(&cfg) {
 		s.RegisterFlags(cmd.Flags())
 	}
-	hideUpstreams(cmd.Flags())
+	hide(cmd.Flags(), "upstreams") // further services beside the four
 	cmd.Flags().Lookup("nats-url").Usage = "NATS servers for jobs, with commas between, such as nats://nats:4222. Empty: one in this process."
 	return cmd
 }
@@ -61,11 +57,12 @@ func sections(c *cluster.Config) []config.Section {
 	return []config.Section{&c.Common, &c.Gateway, &c.Preprocess, &c.Predictor, &c.Postprocess, &c.NATS}
 }
 
-// hideUpstreams leaves a flag usable that few need here: further services beside
-// the four.
-func hideUpstreams(fs *pflag.FlagSet) {
-	if f := fs.Lookup("upstreams"); f != nil {
-		f.Hidden = true
+// hide leaves flags usable that few need here.
+func hide(fs *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		if f := fs.Lookup(name); f != nil {
+			f.Hidden = true
+		}
 	}
 }
 

@@ -56,23 +56,7 @@ func head(t *testing.T, f *few, configure func(*gateway.Config)) *gateway.Gatewa
 	common.Repository = []string{folder}
 	cfg.Upstreams.Addresses = []string{behind.Address}
 	configure(&cfg)
-	g, err := gateway.New(t.Context(), common, cfg, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	started, ended := make(chan struct{}), make(chan error, 1)
-	go func() { ended <- g.Run(ctx, func() { close(started) }) }()
-	<-started
-	t.Cleanup(func() {
-		http.DefaultClient.CloseIdleConnections()
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	testkit.Eventually(t, patience, "the gateway is ready", func() bool { return g.Ready() == nil })
-	return g
+	return running(t, common, cfg)
 }
 
 const fewBody = `{"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[1,2]}]}`

@@ -15,11 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"triptych/gateway"
 	"triptych/proto/inference"
 	"triptych/shared/failure"
 	"triptych/shared/modelserver"
-	"triptych/shared/testkit"
 	"triptych/shared/testkit/servertest"
 )
 
@@ -69,22 +67,7 @@ func control(t *testing.T, files map[string]string) *controlled {
 	common, cfg := settings(t)
 	common.Repository, common.Control.Mode = []string{folder}, "explicit"
 	cfg.Upstreams.Addresses = []string{c.ones.Address, c.twos.Address}
-	g, err := gateway.New(t.Context(), common, cfg, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	started, ended := make(chan struct{}), make(chan error, 1)
-	go func() { ended <- g.Run(ctx, func() { close(started) }) }()
-	<-started
-	t.Cleanup(func() {
-		http.DefaultClient.CloseIdleConnections()
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	testkit.Eventually(t, patience, "the gateway is ready", func() bool { return g.Ready() == nil })
+	g := running(t, common, cfg)
 	c.url, c.grpc = "http://"+g.HTTPAddress(), servertest.Client(t, g.GRPCAddress())
 	return c
 }

@@ -42,6 +42,28 @@ func settings(t *testing.T) (stage.Config, gateway.Config) {
 	return common, cfg
 }
 
+// running is a gateway that is ready, and runs until the test ends.
+func running(t *testing.T, common stage.Config, cfg gateway.Config) *gateway.Gateway {
+	t.Helper()
+	g, err := gateway.New(t.Context(), common, cfg, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	started, ended := make(chan struct{}), make(chan error, 1)
+	go func() { ended <- g.Run(ctx, func() { close(started) }) }()
+	<-started
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	testkit.Eventually(t, patience, "the gateway is ready", func() bool { return g.Ready() == nil })
+	return g
+}
+
 func TestRun(t *testing.T) {
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	common, cfg := settings(t)
@@ -81,17 +103,9 @@ func TestRun(t *testing.T) {
 
 // Both doors lead into one room, which is set once.
 func TestBothDoorsAreAdmitted(t *testing.T) {
-	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	common, cfg := settings(t)
 	cfg.Admission.MaxBytes = 1000
-	g, err := gateway.New(t.Context(), common, cfg, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	started, ended := make(chan struct{}), make(chan error, 1)
-	go func() { ended <- g.Run(ctx, func() { close(started) }) }()
-	<-started
+	g := running(t, common, cfg)
 	resp, err := http.Post("http://"+g.HTTPAddress()+"/v2/models/odd/infer", "application/json", strings.NewReader(strings.Repeat(" ", 2000)))
 	if err != nil {
 		t.Fatal(err)
@@ -109,11 +123,6 @@ func TestBothDoorsAreAdmitted(t *testing.T) {
 	_, err = inference.NewGRPCInferenceServiceClient(conn).ModelInfer(t.Context(), &inference.ModelInferRequest{ModelName: "odd", RawInputContents: [][]byte{make([]byte, 2000)}})
 	if err = failure.FromStatus(err, "the gateway"); failure.KindOf(err) != failure.TooLarge || !strings.Contains(failure.Message(err), "all that is admitted") {
 		t.Errorf("gRPC: %v", err)
-	}
-	http.DefaultClient.CloseIdleConnections()
-	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
 	}
 }
 

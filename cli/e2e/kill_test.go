@@ -24,9 +24,6 @@ type traffic struct {
 	ok, away atomic.Int64
 	mu       sync.Mutex
 	wrong    []string
-
-	stop chan struct{}
-	all  sync.WaitGroup
 }
 
 func newTraffic(t *testing.T, address string) *traffic {
@@ -35,35 +32,19 @@ func newTraffic(t *testing.T, address string) *traffic {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const callers = 8
 	tr := &traffic{
 		url:    "http://" + address + "/v1/classify",
 		client: &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: callers}},
-		image:  image, label: "espresso", stop: make(chan struct{}),
-	}
-	for range callers {
-		tr.all.Go(tr.loop)
+		image:  image, label: "espresso",
 	}
 	t.Cleanup(func() {
-		close(tr.stop)
-		tr.all.Wait()
 		tr.client.CloseIdleConnections()
 		for _, w := range tr.wrong {
 			t.Error(w)
 		}
 	})
+	crowd(t, tr.call)
 	return tr
-}
-
-func (tr *traffic) loop() {
-	for {
-		select {
-		case <-tr.stop:
-			return
-		default:
-			tr.call()
-		}
-	}
 }
 
 func (tr *traffic) call() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -28,8 +27,6 @@ type images struct {
 	image   []byte
 	ok      atomic.Int64
 	slowest atomic.Int64 // nanoseconds, since it was last set to 0
-	stop    chan struct{}
-	all     sync.WaitGroup
 }
 
 func newImages(t *testing.T, address string) *images {
@@ -38,26 +35,9 @@ func newImages(t *testing.T, address string) *images {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := &images{t: t, client: servertest.Client(t, address), image: image, stop: make(chan struct{})}
-	for range 8 {
-		i.all.Go(i.loop)
-	}
-	t.Cleanup(func() {
-		close(i.stop)
-		i.all.Wait()
-	})
+	i := &images{t: t, client: servertest.Client(t, address), image: image}
+	crowd(t, i.call)
 	return i
-}
-
-func (i *images) loop() {
-	for {
-		select {
-		case <-i.stop:
-			return
-		default:
-			i.call()
-		}
-	}
 }
 
 func (i *images) call() {

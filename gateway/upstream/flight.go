@@ -119,7 +119,11 @@ func (f *flight[R]) place() *replica {
 		f.fleet.spare(other)
 		return nil
 	}
-	if least := f.fleet.config.StallAfter; other != nil && least > 0 && other.silent(f.fleet.since()) >= least {
+	least := f.fleet.config.StallAfter
+	if other == nil || least == 0 {
+		return other
+	}
+	if silence, _ := other.silent(f.fleet.since()); silence >= least {
 		return nil
 	}
 	return other

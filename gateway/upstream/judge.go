@@ -3,23 +3,24 @@ package upstream
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"triptych/gateway/upstream/standing"
 	"triptych/shared/failure"
 )
 
-// The reasons why a replica is left.
+// leftFor is why a replica is left.
+type leftFor uint8
+
 const (
-	leftSilent  = "silent"  // it answered nothing for long, while others did
-	leftRow     = "failing" // it failed too often in a row, or on trial
-	leftOften   = "often"   // it fails far more often than the others
-	leftReasons = 3
+	leftSilent leftFor = iota // it answered nothing for long, while others did
+	leftRow                   // it failed too often in a row, or on trial
+	leftOften                 // it fails far more often than the others
+	leftReasons
 )
 
-// reasons are in the order of replica.left.
-var reasons = [leftReasons]string{leftSilent, leftRow, leftOften}
+// reasons are what metrics and logs call them.
+var reasons = [leftReasons]string{leftSilent: "silent", leftRow: "failing", leftOften: "often"}
 
 // A replica fails far more often than others when of some calls at least this part
 // failed, and of theirs not even a third of that.
@@ -55,9 +56,15 @@ func (f *Fleet) judge(ctx context.Context, r *replica, t target, onTrial bool, e
 
 // answered tells whether a replica said something, whatever it was.
 func answered(err error) bool {
+	if err == nil {
+		return true
+	}
 	var f *failure.Error
-	if err == nil || !errors.As(err, &f) || f.Cause == nil {
-		return err == nil || f != nil
+	if !errors.As(err, &f) {
+		return false
+	}
+	if f.Cause == nil {
+		return true // its own words
 	}
 	switch f.Kind {
 	case failure.Unavailable, failure.Deadline, failure.Cancelled:
@@ -103,7 +110,7 @@ func (f *Fleet) oftener(r *replica, t target, now time.Time) bool {
 
 // leave gives a replica no calls for a while, unless too many others get none. A
 // silent one can't do anything: it may always be left, but for the last.
-func (f *Fleet) leave(r *replica, t target, why string) {
+func (f *Fleet) leave(r *replica, t target, why leftFor) {
 	f.leaving.Lock()
 	defer f.leaving.Unlock()
 	out := 0
@@ -123,15 +130,6 @@ func (f *Fleet) leave(r *replica, t target, why string) {
 	if !r.standing.Leave(time.Now(), why == leftSilent) {
 		return
 	}
-	r.leftFor(why).Add(1)
-	f.logger.Warn("a replica gets no calls", "upstream", r.pool.name, "replica", r.address, "reason", why)
-}
-
-func (r *replica) leftFor(why string) *atomic.Int64 {
-	for i, reason := range reasons {
-		if reason == why {
-			return &r.left[i]
-		}
-	}
-	return &r.left[0]
+	r.left[why].Add(1)
+	f.logger.Warn("a replica gets no calls", "upstream", r.pool.name, "replica", r.address, "reason", reasons[why])
 }

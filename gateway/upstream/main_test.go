@@ -31,7 +31,13 @@ func start(t *testing.T, addresses ...string) *upstream.Fleet {
 // startWith starts a fleet with other settings than the defaults.
 func startWith(t *testing.T, cfg upstream.Config) *upstream.Fleet {
 	t.Helper()
-	f, err := upstream.New(cfg, rpc.DefaultConfig(), telemetry.Discard())
+	return startTold(t, cfg, telemetry.Discard())
+}
+
+// startTold starts a fleet that tells what it does.
+func startTold(t *testing.T, cfg upstream.Config, tel *telemetry.Telemetry) *upstream.Fleet {
+	t.Helper()
+	f, err := upstream.New(cfg, rpc.DefaultConfig(), tel)
 	if err != nil {
 		t.Fatal(err)
 	}

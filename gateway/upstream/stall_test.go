@@ -13,7 +13,6 @@ import (
 	"triptych/proto/inference"
 	"triptych/shared/failure"
 	"triptych/shared/modelserver"
-	"triptych/shared/rpc"
 	"triptych/shared/telemetry"
 	"triptych/shared/testkit/servertest"
 )
@@ -174,20 +173,7 @@ func gauge(t *testing.T, tel *telemetry.Telemetry, name string, labels prometheu
 func watched(t *testing.T, cfg upstream.Config) (*upstream.Fleet, func(name string, labels prometheus.Labels) float64) {
 	t.Helper()
 	tel := telemetry.Discard()
-	f, err := upstream.New(cfg, rpc.DefaultConfig(), tel)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Part().Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := f.Part().Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	eventually(t, "the first round is over", func() bool { return f.Settled() == nil })
-	return f, func(name string, labels prometheus.Labels) float64 { t.Helper(); return gauge(t, tel, name, labels) }
+	return startTold(t, cfg, tel), func(name string, labels prometheus.Labels) float64 { t.Helper(); return gauge(t, tel, name, labels) }
 }
 
 // TestSilentReplica stops one of two replicas from answering, without closing its

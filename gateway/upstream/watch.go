@@ -41,13 +41,13 @@ func (f *Fleet) watch(ctx context.Context) {
 }
 
 // silent is for how long a replica has answered none of the calls that it has: since
-// its last answer, or since the oldest of them began.
-func (r *replica) silent(now time.Duration) time.Duration {
-	oldest := r.flights.oldest()
-	if oldest == nil {
-		return 0
+// its last answer, or since the oldest of them began. It is 0, and the oldest nil, when
+// it has none.
+func (r *replica) silent(now time.Duration) (silence time.Duration, oldest airborne) {
+	if oldest = r.flights.oldest(); oldest == nil {
+		return 0, nil
 	}
-	return now - max(oldest.since(), time.Duration(r.heard.Load()))
+	return now - max(oldest.since(), time.Duration(r.heard.Load())), oldest
 }
 
 // rescue sends the calls of a replica that is silent to others too, as far as the
@@ -55,20 +55,16 @@ func (r *replica) silent(now time.Duration) time.Duration {
 func (f *Fleet) rescue(r *replica) {
 	now := f.since()
 	least := f.config.StallAfter
-	silent := r.silent(now)
-	if least == 0 || silent < least {
+	silence, oldest := r.silent(now)
+	if least == 0 || silence < least {
 		return
-	}
-	oldest := r.flights.oldest()
-	if oldest == nil {
-		return // it has answered just now
 	}
 	t := oldest.at()
 	limit := f.limit(t, least)
-	if silent < limit {
+	if silence < limit {
 		return
 	}
-	if !r.standing.Out() && f.othersAnswer(r, t, now-silent) {
+	if !r.standing.Out() && f.othersAnswer(r, t, now-silence) {
 		f.leave(r, t, leftSilent)
 	}
 	before := now - limit

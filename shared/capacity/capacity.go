@@ -64,13 +64,3 @@ func Parse(text string) (r Report, ok bool) {
 	}
 	return r, ok
 }
-
-// Plus is what two services can take together.
-func (r Report) Plus(other Report) Report {
-	return Report{
-		Slots:   r.Slots + other.Slots,
-		Running: r.Running + other.Running,
-		Waiting: r.Waiting + other.Waiting,
-		Age:     max(r.Age, other.Age),
-	}
-}

@@ -58,14 +58,6 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func TestPlus(t *testing.T) {
-	t.Parallel()
-	got := capacity.Report{Slots: 1, Running: 1, Waiting: 4, Age: 3}.Plus(capacity.Report{Slots: 2, Waiting: 1, Age: 5})
-	if want := (capacity.Report{Slots: 3, Running: 1, Waiting: 5, Age: 5}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-}
-
 func TestTold(t *testing.T) {
 	t.Parallel()
 	if capacity.Of(t.Context()) != nil {

@@ -74,11 +74,18 @@ func Main(p Process, name, summary string, cfg *Config, own config.Section, run 
 	for _, w := range warnings {
 		fmt.Fprintf(p.Stderr, "%s: %s is set, but no flag goes by it\n", name, w)
 	}
-	if err := cfg.Scheduling.Apply(); err != nil {
-		fmt.Fprintf(p.Stderr, "%s: %s\n", name, err)
-	}
-	defer heap.Tune(cfg.Heap)()
+	defer cfg.TuneProcess(name, p.Stderr)()
 	return report(p, name, run(ctx, p.Stderr))
+}
+
+// TuneProcess sets what is about the whole process: how its threads are scheduled, and
+// how often its garbage is collected until stop is called. What the kernel refuses is
+// told under the program's name, and is no reason not to run.
+func (c *Config) TuneProcess(name string, stderr io.Writer) (stop func()) {
+	if err := c.Scheduling.Apply(); err != nil {
+		fmt.Fprintf(stderr, "%s: %s\n", name, err)
+	}
+	return heap.Tune(c.Heap)
 }
 
 func report(p Process, name string, err error) int {

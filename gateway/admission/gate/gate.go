@@ -79,25 +79,42 @@ func (g *gate) ask(now time.Time, c caller) (*waiter, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.used = now
-	if g.waiting.Len() == 0 && g.flying < g.limit.Now() {
+	if g.open() {
 		g.flying++
 		return nil, nil
 	}
 	g.pace.look(now, g.waiting.Len())
-	if r, after := g.hopeless(now, c); r != admitted {
-		return nil, g.refuse(r, c.level, after)
-	}
-	for g.waiting.Len() >= g.places() {
-		loser := g.waiting.Loser(c.level, c.tenant)
-		if loser == nil {
-			return nil, g.refuse(full, c.level, g.waitFor(c))
+	for {
+		r, after, loser := g.verdict(now, c)
+		if r != admitted {
+			return nil, g.refuse(r, c.level, after)
 		}
-		g.push(loser.Value)
+		if loser == nil {
+			break
+		}
+		g.push(loser)
 	}
 	w := &waiter{caller: c, turn: make(chan error, 1)}
 	w.place = g.waiting.Push(c.level, c.tenant, w)
 	g.pace.look(now, g.waiting.Len())
 	return w, nil
+}
+
+// open tells whether a newcomer can go in at once.
+func (g *gate) open() bool { return g.waiting.Len() == 0 && g.flying < g.limit.Now() }
+
+// verdict is why a newcomer who can't go in at once is refused, and how long it would
+// wait; or admitted, to the queue, out of which the loser has to go first if there is
+// one.
+func (g *gate) verdict(now time.Time, c caller) (r reason, after time.Duration, loser *waiter) {
+	r, after = g.hopeless(now, c)
+	if r != admitted || g.waiting.Len() < g.places() {
+		return r, after, nil
+	}
+	if item := g.waiting.Loser(c.level, c.tenant); item != nil {
+		return admitted, after, item.Value
+	}
+	return full, after, nil
 }
 
 // push puts one out of the queue for a newcomer.
@@ -119,14 +136,11 @@ func (g *gate) check(ctx context.Context, c caller) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	if g.waiting.Len() == 0 && g.flying < g.limit.Now() {
+	if g.open() {
 		return nil
 	}
 	g.pace.look(now, g.waiting.Len())
-	r, after := g.hopeless(now, c)
-	if r == admitted && g.waiting.Len() >= g.places() && g.waiting.Loser(c.level, c.tenant) == nil {
-		r, after = full, g.waitFor(c)
-	}
+	r, after, _ := g.verdict(now, c)
 	if r == admitted {
 		return nil
 	}

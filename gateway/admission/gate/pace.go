@@ -53,18 +53,15 @@ func seconds(s float64) time.Duration {
 
 // look sees how many wait now.
 func (p *pace) look(now time.Time, waiting int) {
+	if !p.calm.IsZero() && now.Sub(p.calm) >= interval {
+		p.standing = false
+	}
 	if waiting == 0 {
 		p.busy = time.Time{}
 		if p.calm.IsZero() {
 			p.calm = now
 		}
-		if now.Sub(p.calm) >= interval {
-			p.standing = false
-		}
 		return
-	}
-	if !p.calm.IsZero() && now.Sub(p.calm) >= interval {
-		p.standing = false
 	}
 	p.calm = time.Time{}
 	if p.busy.IsZero() {

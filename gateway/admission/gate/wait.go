@@ -69,10 +69,17 @@ func (p *Pass) Leave(err error) {
 }
 
 func (g *gate) leave(now, since time.Time, err error) {
-	kind := failure.KindOf(err)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	held := now.Sub(since)
+	g.learn(now, now.Sub(since), err)
+	g.flying--
+	g.dispatch(now)
+}
+
+// learn takes note of how a request ended, which is in flight still, and of how long
+// it held its pass.
+func (g *gate) learn(now time.Time, held time.Duration, err error) {
+	kind := failure.KindOf(err)
 	switch {
 	case err == nil:
 		g.limit.Done(now, held, g.flying)
@@ -86,14 +93,12 @@ func (g *gate) leave(now, since time.Time, err error) {
 		g.limit.Late(now)
 		g.pace.served(held)
 	}
-	if kind != failure.Cancelled || err == nil {
+	if kind != failure.Cancelled {
 		g.pace.left(held)
 	}
 	if err == nil || serves(kind) {
 		g.known.Store(true)
 	}
-	g.flying--
-	g.dispatch(now)
 }
 
 // serves tells whether a failure is that of a model that exists. Of no other there

@@ -67,7 +67,6 @@ type Limit struct {
 	cfg      Config
 	centre   float64
 	starting bool
-	floor    int // what the model is known to hold in its batches
 	gradient float64
 	phase    phase
 	history  []point // of the last phases, oldest first
@@ -100,8 +99,13 @@ func (l *Limit) Now() int {
 	if l.cfg.Fixed > 0 {
 		return l.cfg.Fixed
 	}
+	return l.at(l.phase.side)
+}
+
+// at is the limit on a side of the centre.
+func (l *Limit) at(side int) int {
 	c := l.bounded(l.centre)
-	switch l.phase.side {
+	switch side {
 	case -1:
 		return max(1, int(math.Floor(c/swing)))
 	case 1:
@@ -127,13 +131,8 @@ func (l *Limit) Gradient() float64 { return l.gradient }
 // above it is compared; 0 before there was one.
 func (l *Limit) Baseline() time.Duration { return l.baseline }
 
-// Floor keeps the limit at n or above: what the model is known to hold in its
-// batches. The greatest limit that is allowed goes before it.
-func (l *Limit) Floor(n int) { l.floor = n }
-
 func (l *Limit) bounded(c float64) float64 {
-	least := float64(max(l.cfg.Min, l.floor))
-	return min(max(c, least), float64(l.cfg.Max))
+	return min(max(c, float64(l.cfg.Min)), float64(l.cfg.Max))
 }
 
 // Done learns from an answer: how long it took, and how many were in flight when it
@@ -223,13 +222,6 @@ func (l *Limit) watch(found point) {
 }
 
 func (l *Limit) tooLong(found point) bool { return found.held > l.least+math.Log(longest) }
-
-func (l *Limit) at(side int) int {
-	was := l.phase.side
-	l.phase.side = side
-	defer func() { l.phase.side = was }()
-	return l.Now()
-}
 
 // move compares a phase with the ones before and after it, which leaves out what
 // changes steadily, and moves the centre.

@@ -152,10 +152,6 @@ func TestRefused(t *testing.T) {
 	if got := l.Centre(); got != 16 {
 		t.Errorf("after many it is %.1f", got)
 	}
-	l.Floor(24)
-	if got := l.Centre(); got != 24 {
-		t.Errorf("with a floor it is %.1f", got)
-	}
 }
 
 func TestFixed(t *testing.T) {

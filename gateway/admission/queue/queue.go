@@ -28,9 +28,6 @@ type Item[T any] struct {
 	older, newer *Item[T]
 }
 
-// Level is the item's level of priority.
-func (i *Item[T]) Level() int { return i.level }
-
 // line is what waits for one tenant in one level, oldest first.
 type line[T any] struct {
 	tenant Tenant

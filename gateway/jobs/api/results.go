@@ -28,10 +28,6 @@ const (
 	// glance is how long results may rest before it is asked again whether the job
 	// has ended.
 	glance = 2 * time.Second
-	// forgotten is after how long the server forgets a reader that has gone without a
-	// word, and dropWithin bounds that word.
-	forgotten  = 30 * time.Second
-	dropWithin = time.Second
 )
 
 // results writes what became of each item, one line each, as it happens.
@@ -110,20 +106,12 @@ func (r *results) checkCursor() error {
 
 // open begins to read the verdicts after the cursor, until leave.
 func (r *results) open() error {
-	js := r.api.store.Connection().JetStream()
 	cfg := jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{stream.VerdictSubject(r.job, "*")}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: r.cursor + 1,
-		InactiveThreshold: forgotten,
 	}
-	consumer, err := js.OrderedConsumer(r.ctx, stream.Verdicts, cfg)
+	consumer, drop, err := r.api.store.Connection().Reader(r.ctx, stream.Verdicts, cfg)
 	if err != nil {
 		return failure.Wrap(err, failure.Unavailable, "the results can't be read now")
-	}
-	// Stop alone leaves the consumer in the server for as long as nobody asks for it.
-	drop := func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), dropWithin)
-		defer cancel()
-		_ = js.DeleteConsumer(ctx, stream.Verdicts, consumer.CachedInfo().Name) // else the server forgets it
 	}
 	r.pending, r.stalled = consumer.CachedInfo().NumPending > 0, false
 	messages, err := consumer.Messages(jetstream.PullMaxMessages(ahead))

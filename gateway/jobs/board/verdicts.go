@@ -23,10 +23,6 @@ const (
 	// must say that it is there.
 	pull = 10 * time.Second
 	beat = 2 * time.Second
-	// forgotten is after how long the server forgets a reader that has gone without a
-	// word, and dropWithin bounds that word.
-	forgotten  = 30 * time.Second
-	dropWithin = time.Second
 )
 
 // reader reads the verdict stream.
@@ -41,19 +37,14 @@ type reader struct {
 func (r *reader) run(ctx context.Context) error {
 	defer close(r.events)
 	cfg := jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{stream.VerdictSubject("*", "*")}, HeadersOnly: true, MaxResetAttempts: 1, InactiveThreshold: forgotten,
+		FilterSubjects: []string{stream.VerdictSubject("*", "*")}, HeadersOnly: true, MaxResetAttempts: 1,
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: r.from,
 	}
-	js := r.board.store.Connection().JetStream()
-	consumer, err := js.OrderedConsumer(ctx, stream.Verdicts, cfg)
+	consumer, drop, err := r.board.store.Connection().Reader(ctx, stream.Verdicts, cfg)
 	if err != nil {
-		return stream.Failure(err)
+		return err
 	}
-	defer func() { // Stop alone leaves it in the server
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropWithin)
-		defer cancel()
-		_ = js.DeleteConsumer(ctx, stream.Verdicts, consumer.CachedInfo().Name) // else the server forgets it
-	}()
+	defer drop()
 	messages, err := consumer.Messages(jetstream.PullExpiry(pull), jetstream.PullHeartbeat(beat))
 	if err != nil {
 		return stream.Failure(err)
@@ -69,16 +60,28 @@ func (r *reader) run(ctx context.Context) error {
 		if err != nil {
 			return stream.Failure(err)
 		}
-		meta, err := msg.Metadata()
+		event, pending, err := EventOf(msg)
 		if err != nil {
-			return stream.Failure(err)
+			return err
 		}
-		job, item, ok := stream.ItemOf(msg.Subject())
-		event := Event{Job: job, Item: item, Outcome: jobs.OutcomeNamed(stream.HeaderValue(msg.Headers(), stream.OutcomeHeader)), Sequence: meta.Sequence.Stream}
-		if err := r.send(ctx, seen{event, !ok, meta.NumPending == 0 || event.Sequence >= r.last}); err != nil {
+		if err := r.send(ctx, seen{event, event.Job == "", pending == 0 || event.Sequence >= r.last}); err != nil {
 			return err
 		}
 	}
+}
+
+// EventOf is what the head of a verdict tells, or of a letter, and how many more of
+// them there are. It has no job when the subject names none.
+func EventOf(msg jetstream.Msg) (event Event, pending uint64, err error) {
+	meta, err := msg.Metadata()
+	if err != nil {
+		return Event{}, 0, stream.Failure(err)
+	}
+	event = Event{Outcome: jobs.OutcomeNamed(stream.HeaderValue(msg.Headers(), stream.OutcomeHeader)), Sequence: meta.Sequence.Stream}
+	if job, item, ok := stream.ItemOf(msg.Subject()); ok {
+		event.Job, event.Item = job, item
+	}
+	return event, meta.NumPending, nil
 }
 
 func (r *reader) send(ctx context.Context, s seen) error {

@@ -8,7 +8,6 @@ import (
 	"triptych/gateway/jobs/board"
 	pb "triptych/proto/jobs"
 	"triptych/shared/failure"
-	"triptych/shared/jobs"
 	"triptych/shared/stream"
 )
 
@@ -59,20 +58,24 @@ func (t *term) strayIn(ctx context.Context, in string, subject func(job, item st
 // scan reads the heads of the messages of a stream, from a sequence to its end, and
 // gives the last that it came to. Nothing of them is kept.
 func (t *term) scan(ctx context.Context, in, filter string, from uint64, visit func(board.Event) error) (last uint64, err error) {
-	consumer, err := t.store.Connection().JetStream().OrderedConsumer(ctx, in, jetstream.OrderedConsumerConfig{
+	consumer, drop, err := t.store.Connection().Reader(ctx, in, jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{filter}, HeadersOnly: true, MaxResetAttempts: 1, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
 	})
-	if err != nil || consumer.CachedInfo().NumPending == 0 {
-		return 0, stream.Failure(err)
+	if err != nil {
+		return 0, err
+	}
+	defer drop()
+	if consumer.CachedInfo().NumPending == 0 {
+		return 0, nil
 	}
 	messages, err := consumer.Messages(jetstream.PullMaxMessages(ahead))
 	if err != nil {
 		return 0, stream.Failure(err)
 	}
 	defer messages.Stop()
-	for more := true; more; {
+	for pending := uint64(1); pending > 0; {
 		var event board.Event
-		if event, more, err = next(ctx, messages); err == nil && event.Job != "" {
+		if event, pending, err = next(ctx, messages); err == nil && event.Job != "" {
 			err = visit(event)
 		}
 		if err != nil {
@@ -83,22 +86,16 @@ func (t *term) scan(ctx context.Context, in, filter string, from uint64, visit f
 	return last, nil
 }
 
-// next reads one message; more tells whether others follow it. What should come and
-// does not was deleted meanwhile, or is read the next time.
-func next(ctx context.Context, messages jetstream.MessagesContext) (event board.Event, more bool, err error) {
+// next reads one message; pending is how many follow it. What should come and does not
+// was deleted meanwhile, or is read the next time.
+func next(ctx context.Context, messages jetstream.MessagesContext) (event board.Event, pending uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, rest)
 	defer cancel()
 	msg, err := messages.Next(jetstream.NextContext(ctx))
 	if err != nil {
-		return event, false, stream.Failure(err)
+		return event, 0, stream.Failure(err)
 	}
-	meta, err := msg.Metadata()
-	if err != nil {
-		return event, false, stream.Failure(err)
-	}
-	event.Job, event.Item, _ = stream.ItemOf(msg.Subject())
-	event.Outcome, event.Sequence = jobs.OutcomeNamed(stream.HeaderValue(msg.Headers(), stream.OutcomeHeader)), meta.Sequence.Stream
-	return event, meta.NumPending > 0, nil
+	return board.EventOf(msg)
 }
 
 // putBack opens a job again of which an item was put back while it ended, when nobody
