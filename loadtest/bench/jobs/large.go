@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -62,6 +63,9 @@ func (b *runner) large(ctx context.Context) error {
 // atSize takes a job of so many items through all phases on a new stack.
 func (b *runner) atSize(ctx context.Context, image []byte, items int) (took []spent, err error) {
 	return took, b.with(ctx, func(s *system) error {
+		if err := b.serveFirst(ctx, s); err != nil {
+			return err
+		}
 		idle, err := s.gateway().Memory()
 		if err != nil {
 			return err
@@ -81,6 +85,17 @@ func (b *runner) atSize(ctx context.Context, image []byte, items int) (took []sp
 		}
 		return nil
 	})
+}
+
+// serveFirst has the gateway answer the sync road for a while. One that is in use holds
+// as much garbage as it may (docs/adr/0026), whatever made it: only what comes on top
+// tells of a job's size.
+func (b *runner) serveFirst(ctx context.Context, s *system) error {
+	t, err := b.callers(s)
+	if err != nil {
+		return err
+	}
+	return errors.Join(b.call(ctx, t, b.Window).Whole(), t.Close())
 }
 
 // following is a job with somebody who follows its results.

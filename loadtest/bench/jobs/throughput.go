@@ -72,9 +72,7 @@ func (b *runner) callRound(ctx context.Context, s *system, t target.Target, roun
 	if err != nil {
 		return 0, err
 	}
-	recorder := measure.NewRecorder()
-	load.Closed(ctx, load.Plan{Duration: b.Window, Timeout: patience, Items: photographs}, b.settings.callers, t, recorder)
-	r := recorder.Result()
+	r := b.call(ctx, t, b.Window)
 	after, err := s.usage()
 	if err == nil {
 		err = r.Whole()
@@ -87,6 +85,13 @@ func (b *runner) callRound(ctx context.Context, s *system, t target.Target, roun
 	b.Keep(sample)
 	b.Say("row 1 round %d  %-9s %7.1f/s  %s", round, syncRoad, r.Throughput(), after.each(before, int(r.Answered)))
 	return r.Throughput(), nil
+}
+
+// call sends requests by the sync road for so long.
+func (b *runner) call(ctx context.Context, t target.Target, d time.Duration) measure.Result {
+	recorder := measure.NewRecorder()
+	load.Closed(ctx, load.Plan{Duration: d, Timeout: patience, Items: photographs}, b.settings.callers, t, recorder)
+	return recorder.Result()
 }
 
 // jobRound is items a second of a job, from its first byte to its last verdict, and
