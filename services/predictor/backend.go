@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"triptych/services/predictor/batcher"
 	"triptych/services/predictor/engine"
@@ -124,12 +125,12 @@ func (b *Backend) Load(ctx context.Context, spec modelserver.Spec) (modelserver.
 // execute runs batches, in the batcher's words for what a smaller batch may
 // avoid.
 func execute(session *engine.Session) batcher.Execute {
-	return func(ctx context.Context, inputs []oip.Tensor) ([]oip.Tensor, error) {
-		outputs, err := session.Run(ctx, inputs)
+	return func(ctx context.Context, inputs []oip.Tensor) ([]oip.Tensor, time.Duration, error) {
+		outputs, work, err := session.RunTimed(ctx, inputs)
 		if engine.OutOfMemory(err) {
 			err = fmt.Errorf("%w: %w", batcher.ErrOutOfMemory, err)
 		}
-		return outputs, err
+		return outputs, work, err
 	}
 }
 

@@ -42,7 +42,9 @@ dynamic_batching { max_queue_delay_microseconds: 10000 }`))
 	if err != nil {
 		b.Fatal(err)
 	}
-	identity := func(_ context.Context, inputs []oip.Tensor) ([]oip.Tensor, error) { return inputs, nil }
+	identity := func(_ context.Context, inputs []oip.Tensor) ([]oip.Tensor, time.Duration, error) {
+		return inputs, 0, nil
+	}
 	batches, err := batcher.New(batcher.FromModel(cfg, "1", 1000, 1), identity, noop.NewTracerProvider().Tracer(""), metrics)
 	if err != nil {
 		b.Fatal(err)

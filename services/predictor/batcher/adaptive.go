@@ -22,7 +22,7 @@ func (r adaptive) cut(l *lane, queue []*item, s scene) verdict {
 		v = fitting(queue[:n], s.limit)
 		v.reason = cutShare
 	}
-	if enough := l.cost.enough(v.rows); enough < v.rows {
+	if enough := l.enough(v.rows); enough < v.rows {
 		v = fitting(queue[:v.n], enough)
 		v.reason = cutEnough
 		return v

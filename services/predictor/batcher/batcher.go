@@ -15,8 +15,9 @@ import (
 // returns must be memory of its own that it never uses again. When MaxBatchSize
 // is not 0, every output must have as many rows as the inputs. An error that is
 // ErrOutOfMemory lowers the size of batches for a while. The context ends when no
-// caller waits for the batch any longer.
-type Execute func(ctx context.Context, inputs []oip.Tensor) ([]oip.Tensor, error)
+// caller waits for the batch any longer. Work is the processor time that the batch
+// took, where that is all the work there was and is known; else 0.
+type Execute func(ctx context.Context, inputs []oip.Tensor) (outputs []oip.Tensor, work time.Duration, err error)
 
 // Batcher forms batches and runs them. Safe for concurrent use.
 type Batcher struct {

@@ -28,6 +28,8 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 // plus one. It remembers what it ran.
 type fakeModel struct {
 	took time.Duration
+	// work is the processor time of a row, as the batcher is told.
+	work time.Duration
 	// run replaces the answer when it is set.
 	run func(ctx context.Context, inputs []oip.Tensor) ([]oip.Tensor, error)
 
@@ -37,7 +39,7 @@ type fakeModel struct {
 	most    int // batches at once
 }
 
-func (f *fakeModel) execute(ctx context.Context, inputs []oip.Tensor) ([]oip.Tensor, error) {
+func (f *fakeModel) execute(ctx context.Context, inputs []oip.Tensor) ([]oip.Tensor, time.Duration, error) {
 	in := inputs[0]
 	width := len(in.Data) / int(max(in.Shape[0], 1))
 	var firsts []uint32
@@ -58,17 +60,19 @@ func (f *fakeModel) execute(ctx context.Context, inputs []oip.Tensor) ([]oip.Ten
 		select {
 		case <-time.After(f.took):
 		case <-ctx.Done():
-			return nil, failure.OfContext(ctx)
+			return nil, 0, failure.OfContext(ctx)
 		}
 	}
+	work := time.Duration(in.Shape[0]) * f.work
 	if f.run != nil {
-		return f.run(ctx, inputs)
+		outputs, err := f.run(ctx, inputs)
+		return outputs, work, err
 	}
 	data := make([]byte, len(in.Data))
 	for i := 0; i < len(data); i += 4 {
 		binary.LittleEndian.PutUint32(data[i:], binary.LittleEndian.Uint32(in.Data[i:])+1)
 	}
-	return []oip.Tensor{{Name: "y", Datatype: in.Datatype, Shape: in.Shape, Data: data}}, nil
+	return []oip.Tensor{{Name: "y", Datatype: in.Datatype, Shape: in.Shape, Data: data}}, work, nil
 }
 
 // sizes are the rows of each batch, in the order in which they began.

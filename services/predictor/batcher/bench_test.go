@@ -3,6 +3,7 @@ package batcher_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace/noop"
@@ -14,9 +15,9 @@ import (
 // BenchmarkDo is what the batcher itself costs: the model does nothing.
 func BenchmarkDo(b *testing.B) {
 	data := make([]byte, 64*4*4)
-	nothing := func(_ context.Context, inputs []oip.Tensor) ([]oip.Tensor, error) {
+	nothing := func(_ context.Context, inputs []oip.Tensor) ([]oip.Tensor, time.Duration, error) {
 		in := inputs[0]
-		return []oip.Tensor{{Name: "y", Datatype: in.Datatype, Shape: in.Shape, Data: data[:len(in.Data)]}}, nil
+		return []oip.Tensor{{Name: "y", Datatype: in.Datatype, Shape: in.Shape, Data: data[:len(in.Data)]}}, 0, nil
 	}
 	cases := map[string]struct {
 		dynamic bool
@@ -62,7 +63,7 @@ func TestAllocations(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := batcher.Config{Model: "m", Version: "1", MaxBatchSize: 8, Dynamic: true, QueuePolicy: batcher.QueuePolicy{MaxQueueSize: 10}, Instances: 1}
-	batches, err := batcher.New(cfg, func(context.Context, []oip.Tensor) ([]oip.Tensor, error) { return outputs, nil }, noop.NewTracerProvider().Tracer(""), metrics)
+	batches, err := batcher.New(cfg, func(context.Context, []oip.Tensor) ([]oip.Tensor, time.Duration, error) { return outputs, 0, nil }, noop.NewTracerProvider().Tracer(""), metrics)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,11 +63,12 @@ func (c *cost) add(rows int, took time.Duration) {
 		p.took = float64(took) / c.scale
 		return
 	}
-	// A batch that was held up by something else must not count for ever.
-	seen := math.Min(float64(took)/c.scale, 4*p.took)
-	relative := seen / p.took
-	p.took += weight * (seen - p.took)
-	c.scale *= 1 + scaleWeight*(relative-1)
+	// A batch that was held up by something else must not count for ever. Both factors
+	// take their parts of the same ratio: so noise, of one size alone too, averages out
+	// and does not carry one of them away from the other.
+	relative := math.Min(float64(took)/(c.scale*p.took), 4)
+	p.took *= math.Pow(relative, weight)
+	c.scale *= math.Pow(relative, scaleWeight)
 }
 
 // probeEvery is how many batches may run until one row has to run alone, and
@@ -111,9 +112,19 @@ func (c *cost) shape(rows int) float64 {
 	return math.Max(a.took+slope*float64(rows-a.rows), 0)
 }
 
+// enough is how many of the rows that wait are worth running at once. Where the
+// processor time of batches is known, that tells: by the clock large batches seem
+// cheap on processors that do other work too, for while they run that waits.
+func (l *lane) enough(rows int) int {
+	if l.work.known() {
+		return l.work.enough(rows)
+	}
+	return l.cost.enough(rows)
+}
+
 // margin is how much cheaper a row must be before more rows are worth running
 // together: differences below it are noise.
-const margin = 0.03
+const margin = 0.06
 
 // enough is how many of the rows that wait are worth running at once: all of
 // them, or the fewest that have run before at which a row is as cheap as it gets,

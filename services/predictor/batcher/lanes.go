@@ -13,6 +13,7 @@ type lane struct {
 	waiting []*item // in the order in which they are to run
 	rows    int
 	cost    cost
+	work    cost // the same of processor time; nothing where that is not known
 	pace    pace
 }
 

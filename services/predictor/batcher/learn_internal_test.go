@@ -92,8 +92,8 @@ func TestEnough(t *testing.T) {
 		"a row is as dear in a batch":      {line(0, 8), 16, 1},
 		"a little noise changes nothing":   {line(.1, 8), 16, 1},
 		"an accelerator takes all":         {line(5, .15), 16, 16},
-		"nearly all is all":                {line(1, 8), 5, 5},
-		"half is enough":                   {line(1, 4), 32, 8},
+		"nearly all is all":                {line(3, 8), 5, 5},
+		"an eighth is enough":              {line(1, 4), 32, 4},
 		"one row":                          {line(0, 8), 1, 1},
 		"nothing is known":                 {&cost{}, 16, 16},
 		"one size alone says nothing":      {learned(map[int]time.Duration{1: ms}), 16, 16},
@@ -105,6 +105,40 @@ func TestEnough(t *testing.T) {
 				t.Errorf("%d of %d, want %d", got, c.rows, c.want)
 			}
 		})
+	}
+}
+
+// By the clock large batches seem cheap where while they run other work waits. What a
+// row costs the processor tells the truth.
+func TestEnoughByWork(t *testing.T) {
+	l := &lane{cost: *learned(map[int]time.Duration{1: 18 * ms, 4: 56 * ms, 8: 104 * ms})}
+	if got := l.enough(16); got != 8 {
+		t.Errorf("by the clock %d are enough, want 8", got)
+	}
+	l.work.add(1, 9*ms)
+	if got := l.enough(16); got != 8 {
+		t.Errorf("by the work of one size %d are enough, want 8", got)
+	}
+	l.work.add(4, 37*ms)
+	if got := l.enough(16); got != 1 {
+		t.Errorf("by the work %d are enough, want 1", got)
+	}
+}
+
+// While one size alone runs, noise in what it takes changes nothing of what is known
+// of the others.
+func TestCostIsNotCarriedAway(t *testing.T) {
+	c := learned(map[int]time.Duration{1: 10 * ms, 8: 60 * ms})
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 5000 {
+		took := 8 * ms
+		if random.IntN(4) == 0 { // something else has the processor
+			took = 25 * ms
+		}
+		c.add(1, took)
+	}
+	if got := c.of(8); got < 40*ms || got > 90*ms {
+		t.Errorf("eight rows take %s, want about 60ms", got)
 	}
 }
 

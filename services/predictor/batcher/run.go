@@ -36,7 +36,7 @@ func (b *Batcher) whole(ctx context.Context, w *work) (err error) {
 	return nil
 }
 
-func (b *Batcher) executed(ctx context.Context, inputs []oip.Tensor) (outputs []oip.Tensor, err error) {
+func (b *Batcher) executed(ctx context.Context, inputs []oip.Tensor) (outputs []oip.Tensor, work time.Duration, err error) {
 	defer b.caught(&err)
 	return b.execute(ctx, inputs)
 }
@@ -65,7 +65,7 @@ func (p part) isWhole() bool { return p.from == 0 && p.to == len(p.members) }
 // the device's memory was too small.
 func (b *Batcher) attempt(ctx context.Context, p part) {
 	begun := time.Now()
-	outputs, err := b.executed(ctx, p.inputs)
+	outputs, work, err := b.executed(ctx, p.inputs)
 	took := time.Since(begun)
 	timing := modelserver.Timing{ComputeInput: p.gathered, ComputeInfer: took, Batch: p.rowsOf(p.from, p.to), Executions: 1}
 	oom := errors.Is(err, ErrOutOfMemory)
@@ -75,7 +75,7 @@ func (b *Batcher) attempt(ctx context.Context, p part) {
 	p.note(err)
 	switch {
 	case err == nil:
-		b.learn(p, timing.Batch, p.gathered+took)
+		b.learn(p, timing.Batch, p.gathered+took, work)
 		p.answer(b, outputs, timing)
 	case p.to-p.from == 1 || ctx.Err() != nil || !oom && !p.isWhole():
 		timing.Executions = 0
@@ -134,9 +134,9 @@ func (b *Batcher) shrink(rows int) {
 	}
 }
 
-// learn keeps how long the batch took. Parts that run once more say nothing
+// learn keeps how long the batch took, and how much work it was. Parts that run once more say nothing
 // about batches.
-func (b *Batcher) learn(p part, rows int, took time.Duration) {
+func (b *Batcher) learn(p part, rows int, took, work time.Duration) {
 	if !p.isWhole() {
 		return
 	}
@@ -144,6 +144,9 @@ func (b *Batcher) learn(p part, rows int, took time.Duration) {
 	defer b.mu.Unlock()
 	b.speed.add(len(p.members), took)
 	p.lane.cost.add(rows, took)
+	if work > 0 {
+		p.lane.work.add(rows, p.gathered+work)
+	}
 }
 
 // middle is where the part is halved by rows.

@@ -63,7 +63,7 @@ func TestBothRoadsFillOneBatch(t *testing.T) {
 
 // steep is a device on which a batch is cheaper than its rows alone, and yet long.
 func steep(rows int) time.Duration {
-	return 4*time.Millisecond + time.Duration(rows)*4*time.Millisecond
+	return 5*time.Millisecond + time.Duration(rows)*4*time.Millisecond
 }
 
 // While callers come, jobs make no long batches; when nobody does, they do.

@@ -91,7 +91,7 @@ func TestEntryOfARunReachesTheRuntime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer slot.clear()
-	err = s.replicas[0].run(t.Context(), slot)
+	_, err = s.replicas[0].run(t.Context(), slot)
 	if err == nil || !strings.Contains(err.Error(), "moon") {
 		t.Errorf("error %v", err)
 	}

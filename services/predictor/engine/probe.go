@@ -18,7 +18,7 @@ import (
 // sizes it takes: it is not probed, and the check of every batch has to do. That a
 // GPU fails is no matter of sizes.
 func (s *Session) probe(ctx context.Context, r *replica, maxBatch int64) error {
-	if _, err := s.run(ctx, r, s.contract.zeros(1), true); err != nil {
+	if _, _, err := s.run(ctx, r, s.contract.zeros(1), true); err != nil {
 		if s.free() && failure.OfContext(ctx) == nil && (!r.device.GPU() || !ofDevice(err)) {
 			s.logger.Debug("model not probed", "reason", "it does not take free dimensions of 1", "error", err)
 			return nil
@@ -28,7 +28,7 @@ func (s *Session) probe(ctx context.Context, r *replica, maxBatch int64) error {
 	if maxBatch < 2 {
 		return nil
 	}
-	outputs, err := s.run(ctx, r, s.contract.zeros(2), s.narrow())
+	outputs, _, err := s.run(ctx, r, s.contract.zeros(2), s.narrow())
 	if err != nil {
 		return s.probeFailed(ctx, "a batch of 2 fails, so that the model can't batch", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	ort "github.com/yalue/onnxruntime_go"
 
@@ -148,15 +149,19 @@ func (r *replica) end(s *slot) {
 }
 
 // run is the call into the runtime. It ends early when ctx does: the runtime
-// looks between two operators.
-func (r *replica) run(ctx context.Context, s *slot) error {
+// looks between two operators. Work is the processor time of the run where one thread
+// does all of it; else 0.
+func (r *replica) run(ctx context.Context, s *slot) (work time.Duration, err error) {
 	if err := failure.OfContext(ctx); err != nil {
-		return err
+		return 0, err
 	}
 	r.tide.rise(s.bytes)
 	defer r.tide.fall(s.bytes)
+	if r.tuning.oneThread(r.device) {
+		defer workOf(&work)()
+	}
 	if ctx.Done() == nil {
-		return r.session.RunWithOptions(s.in, s.out, s.options)
+		return 0, r.session.RunWithOptions(s.in, s.out, s.options)
 	}
 	release := context.AfterFunc(ctx, s.stop)
 	// Deferred, for the options must not be freed under Terminate when the
@@ -167,5 +172,5 @@ func (r *replica) run(ctx context.Context, s *slot) error {
 			s.stopped = true
 		}
 	}()
-	return r.session.RunWithOptions(s.in, s.out, s.options)
+	return 0, r.session.RunWithOptions(s.in, s.out, s.options)
 }

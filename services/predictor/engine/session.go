@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
@@ -117,6 +118,13 @@ func (s *Session) Close() error {
 // read; the outputs are memory of their own, in the order of the configuration.
 // When ctx ends the run is stopped. The span in ctx learns which device it was.
 func (s *Session) Run(ctx context.Context, inputs []oip.Tensor) ([]oip.Tensor, error) {
+	outputs, _, err := s.RunTimed(ctx, inputs)
+	return outputs, err
+}
+
+// RunTimed is Run, and tells how much processor time the run took where one thread did
+// all of it; else 0.
+func (s *Session) RunTimed(ctx context.Context, inputs []oip.Tensor) (outputs []oip.Tensor, work time.Duration, err error) {
 	r := s.take()
 	defer s.release(r)
 	return s.runOn(ctx, r, inputs)
@@ -155,20 +163,22 @@ func (s *Session) release(r *replica) {
 
 // run can leave the memory of all outputs to the runtime, for the probe, which
 // wants to see which shapes come by themselves.
-func (s *Session) run(ctx context.Context, r *replica, inputs []oip.Tensor, preallocate bool) ([]oip.Tensor, error) {
+func (s *Session) run(ctx context.Context, r *replica, inputs []oip.Tensor, preallocate bool) (outputs []oip.Tensor, work time.Duration, err error) {
 	slot, err := r.begin()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer r.end(slot)
 	batch, err := slot.fill(s.contract, inputs, preallocate)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	if err := r.run(ctx, slot); err != nil {
-		return nil, s.failed(ctx, r, batch, err)
+	work, err = r.run(ctx, slot)
+	if err != nil {
+		return nil, 0, s.failed(ctx, r, batch, err)
 	}
-	return slot.results(s.contract, batch)
+	outputs, err = slot.results(s.contract, batch)
+	return outputs, work, err
 }
 
 // failed classifies the error of a run. What the runtime says is for logs.

@@ -240,6 +240,31 @@ func TestConcurrentRuns(t *testing.T) {
 	}
 }
 
+// The work of a run is known where one thread does all of it.
+func TestWorkOfARun(t *testing.T) {
+	base, directory := sampleModel(t)
+	for threads, known := range map[string]bool{"1": true, "2": false} {
+		t.Run(threads, func(t *testing.T) {
+			cfg := clone(base)
+			cfg.Parameters = map[string]*inference.ModelParameter{"intra_op_thread_count": {StringValue: threads}}
+			session, err := library(t).Load(t.Context(), cfg, filepath.Join(directory, "1"), settings())
+			if err != nil {
+				t.Fatal(err)
+			}
+			closeLater(t, session)
+			begun := time.Now()
+			_, work, err := session.RunTimed(t.Context(), []oip.Tensor{image(1, 8)})
+			took := time.Since(begun)
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case known && (work < 10*time.Millisecond || work > took), !known && work != 0:
+				t.Errorf("the work is %s of %s", work, took)
+			}
+		})
+	}
+}
+
 func TestWarmUp(t *testing.T) {
 	session := load(t, testModel(t, "identity_fp32", `max_batch_size: 4`+fp32))
 	cases := map[string]struct{ warmup, want string }{

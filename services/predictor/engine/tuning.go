@@ -32,6 +32,9 @@ type tuning struct {
 	ignored   []string // settings that Triton knows and that have no effect here
 }
 
+// oneThread tells whether a run stays on the thread that it was called on.
+func (t tuning) oneThread(d Device) bool { return !d.GPU() && t.intra == 1 && !t.parallel }
+
 // cudaKeys are the parameters that Triton hands to the CUDA provider.
 var cudaKeys = []string{
 	"arena_extend_strategy", "cudnn_conv_algo_search", "cudnn_conv_use_max_workspace", "do_copy_in_default_stream", "enable_cuda_graph", "gpu_mem_limit",

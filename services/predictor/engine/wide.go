@@ -88,15 +88,17 @@ func (s *Session) everywhere() []seat {
 // runThere runs a batch in a seat, for warming up.
 func (s *Session) runThere(ctx context.Context, at seat, inputs []oip.Tensor) ([]oip.Tensor, error) {
 	if at.device.GPU() {
-		return s.run(ctx, at.replica, inputs, true)
+		outputs, _, err := s.run(ctx, at.replica, inputs, true)
+		return outputs, err
 	}
 	s.traffic.begin()
-	return s.inGear(ctx, at.replica, at.gear, inputs)
+	outputs, _, err := s.inGear(ctx, at.replica, at.gear, inputs)
+	return outputs, err
 }
 
 // runOn runs a batch on a replica, in the gear that suits the traffic: in the wide
 // one when it is alone and gains by that.
-func (s *Session) runOn(ctx context.Context, r *replica, inputs []oip.Tensor) ([]oip.Tensor, error) {
+func (s *Session) runOn(ctx context.Context, r *replica, inputs []oip.Tensor) (outputs []oip.Tensor, work time.Duration, err error) {
 	if r.device.GPU() {
 		s.tell(ctx, r)
 		return s.run(ctx, r, inputs, true)
@@ -110,7 +112,7 @@ func (s *Session) runOn(ctx context.Context, r *replica, inputs []oip.Tensor) ([
 
 // inGear runs a batch and learns what it took, if it was alone. The traffic has
 // counted it.
-func (s *Session) inGear(ctx context.Context, r *replica, gear int, inputs []oip.Tensor) (outputs []oip.Tensor, err error) {
+func (s *Session) inGear(ctx context.Context, r *replica, gear int, inputs []oip.Tensor) (outputs []oip.Tensor, work time.Duration, err error) {
 	begun := time.Now()
 	defer func() { // whatever the binding does: what is counted must end
 		if alone := s.traffic.end(); alone && outputs != nil && r.wide != nil {

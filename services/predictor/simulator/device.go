@@ -41,13 +41,14 @@ func (d *device) free() {
 
 // run is a batcher.Execute. That a batch has an instance to itself is the
 // batcher's doing, but an accelerator holds to it whoever calls.
-func (d *device) run(ctx context.Context, inputs []oip.Tensor) ([]oip.Tensor, error) {
+func (d *device) run(ctx context.Context, inputs []oip.Tensor) (outputs []oip.Tensor, _ time.Duration, err error) {
 	select {
 	case w := <-d.idle:
 		defer func() { d.idle <- w }()
-		return d.runOn(ctx, w, inputs)
+		outputs, err = d.runOn(ctx, w, inputs)
+		return outputs, 0, err
 	case <-ctx.Done():
-		return nil, failure.OfContext(ctx)
+		return nil, 0, failure.OfContext(ctx)
 	}
 }
 
