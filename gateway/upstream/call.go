@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
+	"triptych/gateway/queued"
 	"triptych/gateway/upstream/standing"
 	"triptych/proto/inference"
 	"triptych/shared/failure"
@@ -107,6 +108,9 @@ func call[R any](ctx context.Context, f *Fleet, r *replica, t target, onTrial bo
 	now := f.since()
 	if said, ok := rpc.Capacity(trailer); ok {
 		r.wordFor(t.key).hear(said, others, now)
+	}
+	if w := r.word(t.key); w != nil {
+		queued.Add(ctx, w.queue(now))
 	}
 	if err == nil && len(t.replicas) > 1 {
 		r.wordFor(t.key).latency.Add(time.Now(), now-begun)

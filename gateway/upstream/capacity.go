@@ -18,6 +18,7 @@ const believed = time.Second
 type word struct {
 	slots   atomic.Int64
 	others  atomic.Int64 // calls that were not ours and ran or waited there when it was said
+	age     atomic.Int64 // how long its queue was then, in nanoseconds of waiting
 	at      atomic.Int64 // when it was said, in nanoseconds since the fleet was made
 	latency latency.Window
 }
@@ -46,7 +47,20 @@ func (r *replica) wordFor(k key) *word {
 func (w *word) hear(said capacity.Report, calls int64, at time.Duration) {
 	w.slots.Store(int64(said.Slots))
 	w.others.Store(max(int64(said.Waiting+said.Running)-calls, 0))
+	w.age.Store(int64(said.Age))
 	w.at.Store(int64(at))
+}
+
+// queue is how long requests have waited there lately, as far as what was said is
+// believed at a time.
+func (w *word) queue(now time.Duration) time.Duration {
+	return time.Duration(float64(w.age.Load()) * w.faith(now))
+}
+
+// faith is how much of what was said is believed at a time.
+func (w *word) faith(now time.Duration) float64 {
+	since := now - time.Duration(w.at.Load())
+	return min(max(1-float64(since)/float64(believed), 0), 1)
 }
 
 // mostWords bounds the models of which is known what a replica said: callers choose
@@ -71,8 +85,7 @@ func (r *replica) addWord(k key) *word {
 // foreign is how many calls run or wait there that are not ours, as far as what was
 // said is believed at a time.
 func (w *word) foreign(now time.Duration) float64 {
-	since := now - time.Duration(w.at.Load())
-	return float64(w.others.Load()) * min(max(1-float64(since)/float64(believed), 0), 1)
+	return float64(w.others.Load()) * w.faith(now)
 }
 
 // since is the time that has passed since the fleet was made.

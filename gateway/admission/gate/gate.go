@@ -8,6 +8,7 @@ import (
 
 	"triptych/gateway/admission/limit"
 	"triptych/gateway/admission/queue"
+	"triptych/gateway/queued"
 	"triptych/shared/failure"
 )
 
@@ -43,6 +44,8 @@ type Pass struct {
 	gate  *gate
 	since time.Time
 	once  sync.Once
+	// queued is how long the request waited inside, in the stages.
+	queued queued.Wait
 	// Waited is how long the request waited for it.
 	Waited time.Duration
 }

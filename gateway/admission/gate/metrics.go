@@ -20,7 +20,7 @@ func newWaited() *prometheus.HistogramVec {
 type collector struct {
 	gates *Gates
 
-	limit, inFlight, waiting, drain, service, baseline, gradient, refused, tenants *prometheus.Desc
+	limit, inFlight, waiting, drain, service, baseline, gradient, crowd, refused, tenants *prometheus.Desc
 }
 
 func newCollector(g *Gates) *collector {
@@ -36,6 +36,7 @@ func newCollector(g *Gates) *collector {
 		service:  desc("service_seconds", "Mean time that a model took, lately, from admission to answer.", "model"),
 		baseline: desc("baseline_seconds", "Mean time that a model took when slightly less than the limit was in work, with which the time at slightly more is compared.", "model"),
 		gradient: desc("gradient", "What the limit goes by: 0 when one more request in work is worked on at once, 1 when it only waits.", "model"),
+		crowd:    desc("crowd", "Part of its time for which a request in work waits in the queues of the stages, by what they say.", "model"),
 		refused:  desc("shed_total", "Requests that were not let to a model, by reason and level of priority.", "model", "reason", "level"),
 		tenants:  desc("tenant_requests_total", "Requests by tenant (those with a weight; all others together) and what became of them.", "tenant", "outcome"),
 	}
@@ -43,7 +44,7 @@ func newCollector(g *Gates) *collector {
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.limit, c.inFlight, c.waiting, c.drain, c.service, c.baseline, c.gradient, c.refused, c.tenants} {
+	for _, d := range []*prometheus.Desc{c.limit, c.inFlight, c.waiting, c.drain, c.service, c.baseline, c.gradient, c.crowd, c.refused, c.tenants} {
 		out <- d
 	}
 }
@@ -87,6 +88,7 @@ func (c *collector) gate(out chan<- prometheus.Metric, g *gate) {
 	gauge(c.service, g.pace.service, g.model)
 	gauge(c.baseline, g.limit.Baseline().Seconds(), g.model)
 	gauge(c.gradient, g.limit.Gradient(), g.model)
+	gauge(c.crowd, g.limit.Crowd(), g.model)
 	for level := 1; level <= queue.Levels; level++ {
 		name := strconv.Itoa(level)
 		gauge(c.waiting, float64(g.waiting.LenOf(level)), g.model, name)

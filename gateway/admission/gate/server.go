@@ -6,6 +6,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"triptych/gateway/queued"
 	"triptych/proto/inference"
 )
 
@@ -32,5 +33,5 @@ func (s *server) ModelInfer(ctx context.Context, req *inference.ModelInferReques
 	}
 	defer func() { pass.Leave(err) }()
 	trace.SpanFromContext(ctx).SetAttributes(attribute.Int64(WaitAttribute, pass.Waited.Microseconds()))
-	return s.GRPCInferenceServiceServer.ModelInfer(ctx, req)
+	return s.GRPCInferenceServiceServer.ModelInfer(queued.With(ctx, &pass.queued), req)
 }

@@ -63,26 +63,26 @@ func (g *gate) dispatch(now time.Time) {
 // was. Safe to call twice.
 func (p *Pass) Leave(err error) {
 	p.once.Do(func() {
-		p.gate.leave(time.Now(), p.since, err)
+		p.gate.leave(time.Now(), p, err)
 		p.gate.all.untake(p.gate)
 	})
 }
 
-func (g *gate) leave(now, since time.Time, err error) {
+func (g *gate) leave(now time.Time, p *Pass, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.learn(now, now.Sub(since), err)
+	g.learn(now, now.Sub(p.since), p.queued.Time(), err)
 	g.flying--
 	g.dispatch(now)
 }
 
 // learn takes note of how a request ended, which is in flight still, and of how long
-// it held its pass.
-func (g *gate) learn(now time.Time, held time.Duration, err error) {
+// it held its pass, of which it waited for a part in the stages.
+func (g *gate) learn(now time.Time, held, queued time.Duration, err error) {
 	kind := failure.KindOf(err)
 	switch {
 	case err == nil:
-		g.limit.Done(now, held, g.flying)
+		g.limit.Done(now, held, queued, g.flying)
 		g.pace.served(held)
 	case kind == failure.Busy:
 		g.limit.Refused(now)

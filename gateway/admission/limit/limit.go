@@ -49,6 +49,10 @@ const (
 	// is forgotten at a rate; and what takes that long at the least limit is slow by
 	// itself: that is another version of the model.
 	longest, forget = 6.0, 0.005
+	// mostCrowd is the part of its time for which a request in work may wait in the
+	// stages while others are taken: what is beyond buys nothing, whatever the gradient
+	// seems to be.
+	mostCrowd = 0.35
 	// cut is what a model's own refusal does to the centre, as AIMD has it.
 	cut = 0.9
 	// mostLate is the share of requests lately that may be late before that counts
@@ -68,6 +72,7 @@ type Limit struct {
 	centre   float64
 	starting bool
 	gradient float64
+	crowd    float64 // part of its time for which a request waits in the stages
 	phase    phase
 	history  []point // of the last phases, oldest first
 	held     float64 // seconds, a moving average
@@ -83,6 +88,7 @@ type phase struct {
 	since   time.Time
 	samples int
 	held    float64 // seconds, all samples together
+	queued  float64 // seconds of those
 	flying  float64 // requests in flight, all samples together
 }
 
@@ -123,6 +129,10 @@ func (l *Limit) Centre() float64 {
 	return l.bounded(l.centre)
 }
 
+// Crowd is the part of its time for which a request that is in work waits in the
+// queues of the stages, by what they say.
+func (l *Limit) Crowd() float64 { return l.crowd }
+
 // Gradient is what the limit goes by: 0 when a further request in flight is worked
 // on at once, 1 when it only waits.
 func (l *Limit) Gradient() float64 { return l.gradient }
@@ -135,9 +145,9 @@ func (l *Limit) bounded(c float64) float64 {
 	return min(max(c, float64(l.cfg.Min)), float64(l.cfg.Max))
 }
 
-// Done learns from an answer: how long it took, and how many were in flight when it
-// came, itself among them.
-func (l *Limit) Done(now time.Time, held time.Duration, flying int) {
+// Done learns from an answer: how long it took, for how much of that the stages say
+// that it waited, and how many were in flight when it came, itself among them.
+func (l *Limit) Done(now time.Time, held, queued time.Duration, flying int) {
 	if l.cfg.Fixed > 0 {
 		return
 	}
@@ -158,6 +168,7 @@ func (l *Limit) Done(now time.Time, held time.Duration, flying int) {
 	}
 	p.samples++
 	p.held += seconds
+	p.queued += min(queued, held).Seconds()
 	p.flying += float64(flying)
 	if p.samples >= max(leastSamples, samplesEach*l.Now()) {
 		l.end(now)
@@ -171,9 +182,14 @@ func (l *Limit) end(now time.Time) {
 	n := float64(p.samples)
 	found := point{math.Log(p.flying / n), math.Log(p.held / n)}
 	l.watch(found)
+	l.crowd = p.queued / p.held
 	if p.flying/n < full*float64(l.at(p.side)) {
 		// The callers ask for less: there is nothing to find out.
 		l.history = l.history[:0]
+		return
+	}
+	if l.crowd > mostCrowd {
+		l.thin(p.flying / n)
 		return
 	}
 	switch {
@@ -193,6 +209,15 @@ func (l *Limit) end(now time.Time) {
 		return
 	}
 	l.move()
+}
+
+// thin lowers the limit, of which so many were in flight, to where those that wait in
+// the stages would be no more than they may.
+func (l *Limit) thin(flying float64) {
+	l.starting = false
+	l.history = l.history[:0]
+	l.phase.side = -1
+	l.centre = l.bounded(min(l.bounded(l.centre), flying*(1-l.crowd)/(1-mostCrowd)))
 }
 
 // start takes the first strides, which are large: from any limit to the one that is

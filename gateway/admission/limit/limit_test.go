@@ -34,7 +34,7 @@ var models = []struct {
 
 // best is what a model does a second when there is no limit.
 func best(made func() service, noise float64) float64 {
-	w := newWorld(limit.New(limit.Config{Fixed: 600}), made(), 1<<30)
+	w := newWorld(silent{limit.New(limit.Config{Fixed: 600})}, made(), 1<<30)
 	if noise > 0 {
 		w.others(noise, 150*time.Millisecond)
 	}
@@ -54,7 +54,7 @@ func TestFindsTheKnee(t *testing.T) {
 				cfg := limit.DefaultConfig()
 				cfg.Initial, cfg.Min = from, 8
 				l := limit.New(cfg)
-				w := newWorld(l, m.make(), 1<<30)
+				w := newWorld(silent{l}, m.make(), 1<<30)
 				least, high := 0.93, 2.8*m.knee
 				if m.noise > 0 {
 					w.others(m.noise, 150*time.Millisecond)
@@ -70,6 +70,32 @@ func TestFindsTheKnee(t *testing.T) {
 	}
 }
 
+// Where the stages say how they queue the limit comes down at once from where overload
+// found it, and stays near the knee.
+func TestStagesTell(t *testing.T) {
+	for _, m := range models {
+		t.Run(m.name, func(t *testing.T) {
+			most := best(m.make, m.noise)
+			cfg := limit.DefaultConfig()
+			cfg.Initial, cfg.Min = 400, 8
+			l, s := limit.New(cfg), m.make()
+			w := newWorld(told{l, s}, s, 1<<30)
+			least, high := 0.9, 1.7*m.knee
+			if m.noise > 0 {
+				w.others(m.noise, 150*time.Millisecond)
+				least, high = 0.85, 2.5*m.knee
+			}
+			w.run(5 * time.Second)
+			first := l.Centre()
+			f := w.run(30 * time.Second)
+			t.Logf("after 5 s the limit is %.0f, then %.0f with %.0f %% of the throughput and a latency of %s, at most %s", first, f.limit, 100*f.rate/most, f.latency, w.most)
+			if first > 2.5*m.knee || f.limit > high || f.rate < least*most {
+				t.Errorf("the knee is %.0f", m.knee)
+			}
+		})
+	}
+}
+
 // TestAgainstOthers makes the figures of docs/adr/0022: run it with -v. It demands
 // something of ours alone: the constants of ours were chosen on these very models,
 // the others have their defaults.
@@ -77,7 +103,7 @@ func TestAgainstOthers(t *testing.T) {
 	for _, m := range models {
 		most := best(m.make, m.noise)
 		for name, l := range map[string]limiter{
-			"ours":                     limit.New(limit.DefaultConfig()),
+			"ours":                     silent{limit.New(limit.DefaultConfig())},
 			"gradient2, tolerance 1.5": &gradient2{tolerance: 1.5, limit: 32}, "gradient2, tolerance 1.5, windows": &windowed{limiter: &gradient2{tolerance: 1.5, limit: 32}},
 			"gradient2, tolerance 1": &gradient2{tolerance: 1, limit: 32}, "gradient2, tolerance 1, windows": &windowed{limiter: &gradient2{tolerance: 1, limit: 32}},
 			"vegas": &vegas{limit: 32}, "vegas, windows": &windowed{limiter: &vegas{limit: 32}},
@@ -110,7 +136,7 @@ func TestModelChanges(t *testing.T) {
 			s := &slots{n: 16, takes: 30 * time.Millisecond, noise: .3}
 			cfg := limit.DefaultConfig()
 			cfg.Min = 4
-			w := newWorld(limit.New(cfg), s, 1<<30)
+			w := newWorld(silent{limit.New(cfg)}, s, 1<<30)
 			w.run(20 * time.Second)
 			s.n, s.takes = tt.n, tt.takes
 			w.run(90 * time.Second)
@@ -125,7 +151,7 @@ func TestModelChanges(t *testing.T) {
 // While callers ask for less than the limit nothing is learned.
 func TestLittleDemand(t *testing.T) {
 	l := limit.New(limit.DefaultConfig())
-	newWorld(l, &slots{n: 16, takes: 30 * time.Millisecond, noise: .3}, 20).run(time.Minute)
+	newWorld(silent{l}, &slots{n: 16, takes: 30 * time.Millisecond, noise: .3}, 20).run(time.Minute)
 	if got := l.Now(); got != limit.DefaultConfig().Initial {
 		t.Errorf("the limit is %d", got)
 	}
@@ -158,7 +184,7 @@ func TestFixed(t *testing.T) {
 	cfg := limit.DefaultConfig()
 	cfg.Fixed = 7
 	l := limit.New(cfg)
-	w := newWorld(l, &slots{n: 16, takes: 30 * time.Millisecond}, 1<<30)
+	w := newWorld(silent{l}, &slots{n: 16, takes: 30 * time.Millisecond}, 1<<30)
 	w.run(10 * time.Second)
 	l.Refused(time.Unix(1000, 0))
 	if l.Now() != 7 || l.Centre() != 7 {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
+
+	"triptych/gateway/admission/limit"
 )
 
 // limiter is what a simulation asks: ours, and the others that it is compared with.
@@ -17,6 +19,24 @@ type limiter interface {
 // end, by calling end.
 type service interface {
 	begin(w *world, started time.Duration)
+	// age is how long the one that waits longest had waited when others were taken last.
+	age() time.Duration
+}
+
+// silent is our limit before a model of which nobody says how it queues, and told one
+// before a model that does.
+type (
+	silent struct{ *limit.Limit }
+	told   struct {
+		*limit.Limit
+		target service
+	}
+)
+
+func (s silent) Done(now time.Time, held time.Duration, flying int) { s.Limit.Done(now, held, 0, flying) }
+
+func (t told) Done(now time.Time, held time.Duration, flying int) {
+	t.Limit.Done(now, held, t.target.age(), flying)
 }
 
 // world is a simulation of events in order of time, without a clock.
@@ -120,7 +140,17 @@ type slots struct {
 	noise float64 // the spread of a time, as a part of it
 
 	busy    int
+	began   time.Duration // when one was taken last
 	waiting []time.Duration
+}
+
+func (s *slots) age() time.Duration { return ageOf(s.waiting, s.began) }
+
+func ageOf(waiting []time.Duration, began time.Duration) time.Duration {
+	if len(waiting) == 0 {
+		return 0
+	}
+	return max(0, began-waiting[0])
 }
 
 func (s *slots) begin(w *world, started time.Duration) {
@@ -129,6 +159,7 @@ func (s *slots) begin(w *world, started time.Duration) {
 		return
 	}
 	s.busy++
+	s.began = w.now
 	w.after(jitter(w, s.takes, s.noise), func() {
 		s.busy--
 		if len(s.waiting) > 0 && s.busy < s.n {
@@ -158,8 +189,11 @@ type batches struct {
 	fixed, each     time.Duration
 	noise           float64
 	running, formed int
+	began           time.Duration // when one was formed last
 	waiting         []time.Duration
 }
+
+func (b *batches) age() time.Duration { return ageOf(b.waiting, b.began) }
 
 func (b *batches) begin(w *world, started time.Duration) {
 	b.waiting = append(b.waiting, started)
@@ -175,6 +209,7 @@ func (b *batches) next(w *world) {
 	b.waiting = b.waiting[n:]
 	b.running++
 	b.formed++
+	b.began = w.now
 	w.after(jitter(w, b.fixed+time.Duration(n)*b.each, b.noise), func() {
 		b.running--
 		for _, started := range batch {

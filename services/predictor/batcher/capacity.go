@@ -18,7 +18,7 @@ func (b *Batcher) Capacity() capacity.Report {
 		}
 	}
 	if r.Waiting > 0 {
-		r.Age = max(0, time.Since(b.lanes.oldestWatched()))
+		r.Age = max(0, b.ran.Sub(b.lanes.oldestWatched()))
 	}
 	return r
 }

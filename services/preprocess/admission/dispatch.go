@@ -1,5 +1,7 @@
 package admission
 
+import "time"
+
 // reservedPart is which part of the budget large images leave to small ones.
 const reservedPart = 8
 
@@ -62,6 +64,7 @@ func (q *Queue) roomForSmall(cost int64) bool {
 
 func (q *Queue) take(l *lane, cost int64) {
 	q.slots++
+	q.began = time.Now()
 	l.slots++
 	q.bytes += cost
 	l.bytes += cost

@@ -31,9 +31,10 @@ type Queue struct {
 
 	mu           sync.Mutex
 	small, large lane
-	virtual      int64 // the start tag of who was let in last
-	slots        int   // in use
-	bytes        int64 // in use
+	virtual      int64     // the start tag of who was let in last
+	slots        int       // in use
+	bytes        int64     // in use
+	began        time.Time // when an image was last let in
 	pace         float64
 	held         held
 }
