@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"triptych/gateway/queued"
 	"triptych/gateway/upstream"
 	"triptych/proto/inference"
 	"triptych/shared/capacity"
@@ -72,6 +73,21 @@ func TestOthersLoad(t *testing.T) {
 }
 
 // called calls a fleet and tells who said something, were it that it is busy.
+// A request learns how long its stages say that others wait there.
+func TestQueueIsTold(t *testing.T) {
+	t.Parallel()
+	const age = 40 * time.Millisecond
+	f := once(t, report(t, capacity.Report{Slots: 1, Running: 1, Waiting: 3, Age: age}).Address)
+	var road queued.Wait
+	if _, _, err := f.Infer(queued.With(t.Context(), &road), servertest.Request("a", 1, 2)); err != nil {
+		t.Fatal(err)
+	}
+	if got := road.Time(); got <= 0 || got > age {
+		t.Errorf("the wait is %s, want nearly %s", got, age)
+	}
+	called(t, f, 1) // nobody wants to know
+}
+
 func called(t *testing.T, f *upstream.Fleet, x float32) (peer string) {
 	t.Helper()
 	_, peer, err := f.Infer(t.Context(), servertest.Request("a", x, 2))

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"triptych/gateway/admission/gate"
+	"triptych/gateway/queued"
 	"triptych/proto/inference"
 	"triptych/shared/call"
 	"triptych/shared/failure"
@@ -326,6 +327,48 @@ func TestServer(t *testing.T) {
 	if got := g.Len(); got != 1 {
 		t.Errorf("%d gates", got)
 	}
+}
+
+// crowded is a model of which each request waits inside for most of its time.
+type crowded struct {
+	inference.UnimplementedGRPCInferenceServiceServer
+}
+
+func (crowded) ModelInfer(ctx context.Context, _ *inference.ModelInferRequest) (*inference.ModelInferResponse, error) {
+	time.Sleep(10 * time.Millisecond)
+	queued.Add(ctx, 8*time.Millisecond)
+	return &inference.ModelInferResponse{}, nil
+}
+
+// What the stages say of their queues brings the limit down, though more in work seems
+// to be more throughput.
+func TestStagesTell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, registry := gates(t, func(c *gate.Config) { c.Limit.Initial, c.MaxQueue = 100, 1000 })
+		server := g.Server(crowded{})
+		ctx, stop := context.WithTimeout(t.Context(), 3*time.Second)
+		defer stop()
+		var callers sync.WaitGroup
+		for range 200 {
+			callers.Go(func() {
+				for ctx.Err() == nil {
+					_, _ = server.ModelInfer(ctx, &inference.ModelInferRequest{ModelName: "m"})
+				}
+			})
+		}
+		callers.Wait()
+		want := fmt.Sprintf(`
+			# HELP triptych_admission_crowd Part of its time for which a request in work waits in the queues of the stages, by what they say.
+			# TYPE triptych_admission_crowd gauge
+			triptych_admission_crowd{model="m"} 0.8
+			# HELP triptych_admission_limit Requests of a model that may be in work, without the swing of measuring.
+			# TYPE triptych_admission_limit gauge
+			triptych_admission_limit{model="m"} %d
+		`, gate.DefaultConfig().Limit.Min)
+		if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "triptych_admission_limit", "triptych_admission_crowd"); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestConfig(t *testing.T) {

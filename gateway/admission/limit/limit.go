@@ -51,8 +51,8 @@ const (
 	longest, forget = 6.0, 0.005
 	// mostCrowd is the part of its time for which a request in work may wait in the
 	// stages while others are taken: what is beyond buys nothing, whatever the gradient
-	// seems to be.
-	mostCrowd = 0.35
+	// seems to be. From enoughCrowd on there is nothing to be found out.
+	enoughCrowd, mostCrowd = 0.25, 0.4
 	// cut is what a model's own refusal does to the centre, as AIMD has it.
 	cut = 0.9
 	// mostLate is the share of requests lately that may be late before that counts
@@ -188,8 +188,8 @@ func (l *Limit) end(now time.Time) {
 		l.history = l.history[:0]
 		return
 	}
-	if l.crowd > mostCrowd {
-		l.thin(p.flying / n)
+	if l.crowd >= enoughCrowd {
+		l.rest(p.flying / n)
 		return
 	}
 	switch {
@@ -211,13 +211,16 @@ func (l *Limit) end(now time.Time) {
 	l.move()
 }
 
-// thin lowers the limit, of which so many were in flight, to where those that wait in
-// the stages would be no more than they may.
-func (l *Limit) thin(flying float64) {
+// rest has the limit stay, without a swing: in the stages there is a queue, and so
+// nothing to be gained. Where it is longer than it may be, the limit, of which so many
+// were in flight, goes to where it would be no longer.
+func (l *Limit) rest(flying float64) {
 	l.starting = false
 	l.history = l.history[:0]
-	l.phase.side = -1
-	l.centre = l.bounded(min(l.bounded(l.centre), flying*(1-l.crowd)/(1-mostCrowd)))
+	l.phase.side = 0
+	if l.crowd > mostCrowd {
+		l.centre = l.bounded(min(l.bounded(l.centre), flying*(1-l.crowd)/(1-mostCrowd)))
+	}
 }
 
 // start takes the first strides, which are large: from any limit to the one that is

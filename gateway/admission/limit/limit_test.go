@@ -80,7 +80,7 @@ func TestStagesTell(t *testing.T) {
 			cfg.Initial, cfg.Min = 400, 8
 			l, s := limit.New(cfg), m.make()
 			w := newWorld(told{l, s}, s, 1<<30)
-			least, high := 0.9, 1.7*m.knee
+			least, high := 0.87, 1.9*m.knee
 			if m.noise > 0 {
 				w.others(m.noise, 150*time.Millisecond)
 				least, high = 0.85, 2.5*m.knee
