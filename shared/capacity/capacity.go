@@ -21,9 +21,9 @@ type Report struct {
 	Running int
 	// Waiting is how many requests wait for a slot.
 	Waiting int
-	// Age is how long the one of those that waits longest had waited already when a slot
-	// last took others: that is a queue. One that came since only waits for its turn, and
-	// has none. It travels in microseconds.
+	// Age is how long the one of those that goes next had waited already when a slot last
+	// took others: that is a queue. One that came since only waits for its turn, and has
+	// none. It travels in microseconds.
 	Age time.Duration
 }
 

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -15,12 +16,47 @@ type legible struct {
 	sdktrace.ReadOnlySpan
 }
 
+// makeLegible leaves spans that are legible as they are: nearly all of them.
 func makeLegible(spans []sdktrace.ReadOnlySpan) []sdktrace.ReadOnlySpan {
-	all := make([]sdktrace.ReadOnlySpan, len(spans))
+	all := spans
 	for i, s := range spans {
+		if isLegible(s) {
+			continue
+		}
+		if &all[0] == &spans[0] {
+			all = slices.Clone(spans)
+		}
 		all[i] = legible{s}
 	}
 	return all
+}
+
+func isLegible(s sdktrace.ReadOnlySpan) bool {
+	if !utf8.ValidString(s.Name()) || !utf8.ValidString(s.Status().Description) || !areLegible(s.Attributes()) {
+		return false
+	}
+	for _, e := range s.Events() {
+		if !utf8.ValidString(e.Name) || !areLegible(e.Attributes) {
+			return false
+		}
+	}
+	return true
+}
+
+func areLegible(attributes []attribute.KeyValue) bool {
+	for _, a := range attributes {
+		switch a.Value.Type() {
+		case attribute.STRING:
+			if !utf8.ValidString(a.Value.AsString()) {
+				return false
+			}
+		case attribute.STRINGSLICE:
+			if slices.ContainsFunc(a.Value.AsStringSlice(), func(text string) bool { return !utf8.ValidString(text) }) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // Name implements sdktrace.ReadOnlySpan.

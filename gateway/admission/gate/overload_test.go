@@ -192,14 +192,22 @@ func TestDeadlinesInOverload(t *testing.T) {
 // to are nobody's measure of latency, and still the limit goes down, until about half of
 // what the model can do is answered in time: the least limit is eight times the best here.
 func TestLateInside(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, _ := gates(t)
-		l := &load{gates: g, service: slots(2, about(20*time.Millisecond)), rate: 300, timeout: 250 * time.Millisecond}
-		l.run(t, 10*time.Second)
-		if n := len(answered(l.run(t, 10*time.Second))); n < 400 {
-			t.Errorf("%d were answered in 10 s, by a model that can do 1000", n)
-		}
-	})
+	for name, hangsUp := range map[string]bool{"with a deadline": false, "who hang up": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g, _ := gates(t, func(c *gate.Config) {
+					if hangsUp { // nobody can be told in time that it is too late
+						c.Limit.Min = 2
+					}
+				})
+				l := &load{gates: g, service: slots(2, about(20*time.Millisecond)), rate: 300, timeout: 250 * time.Millisecond, hangsUp: hangsUp}
+				l.run(t, 25*time.Second)
+				if n := len(answered(l.run(t, 10*time.Second))); n < 400 {
+					t.Errorf("%d were answered in 10 s, by a model that can do 1000", n)
+				}
+			})
+		})
+	}
 }
 
 // TestImpatientCallers: deadlines that no answer could meet say nothing of the model,

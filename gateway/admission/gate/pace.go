@@ -26,22 +26,19 @@ const (
 
 // pace is how fast a model works, and whether more comes than that.
 type pace struct {
-	held     float64 // seconds for which requests hold a pass, a moving average
-	service  float64 // the same of those that were answered well, or too late
+	service  float64 // seconds for which requests hold a pass that are answered well, or too late; a moving average
 	busy     time.Time
 	calm     time.Time
 	standing bool
 }
 
-func (p *pace) left(held time.Duration)   { average(&p.held, held) }
-func (p *pace) served(held time.Duration) { average(&p.service, held) }
-
-func average(mean *float64, held time.Duration) {
-	if *mean == 0 {
-		*mean = held.Seconds()
+// served learns from a request. One that fails may do so at once, and tells nothing.
+func (p *pace) served(held time.Duration) {
+	if p.service == 0 {
+		p.service = held.Seconds()
 		return
 	}
-	*mean += (held.Seconds() - *mean) / memory
+	p.service += (held.Seconds() - p.service) / memory
 }
 
 // needs is how long a request takes once it is let in.
@@ -75,10 +72,10 @@ func (p *pace) look(now time.Time, waiting int) {
 // drain is how many requests are let in a second while others wait, by Little's law;
 // 0 while nothing is known.
 func (g *gate) drain() float64 {
-	if g.pace.held == 0 {
+	if g.pace.service == 0 {
 		return 0
 	}
-	return g.limit.Centre() / g.pace.held
+	return g.limit.Centre() / g.pace.service
 }
 
 // places is how many may wait now.

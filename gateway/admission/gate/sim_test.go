@@ -86,6 +86,7 @@ type load struct {
 	service service
 	rate    float64
 	timeout time.Duration
+	hangsUp bool // after that, without having said so before
 	// of says who asks, for the nth request.
 	of func(n int) call.Info
 
@@ -118,7 +119,12 @@ func (l *load) request(ctx context.Context, info call.Info) {
 	if timeout == 0 {
 		timeout = 30 * time.Second
 	}
-	ctx, cancel := context.WithTimeout(call.With(ctx, info), timeout)
+	ctx, cancel := context.WithCancel(call.With(ctx, info))
+	if l.hangsUp {
+		defer time.AfterFunc(timeout, cancel).Stop()
+	} else {
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+	}
 	defer cancel()
 	pass, err := l.gates.Enter(ctx, "m")
 	if err == nil {

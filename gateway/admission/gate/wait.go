@@ -20,7 +20,7 @@ func (g *gate) wait(ctx context.Context, w *waiter) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if w.place == nil { // its turn came at the same moment
-		return g.comeAnyway(ctx, <-w.turn)
+		return g.comeAnyway(ctx, w, <-w.turn)
 	}
 	g.unqueue(w)
 	g.pace.look(time.Now(), g.waiting.Len())
@@ -32,11 +32,12 @@ func (g *gate) wait(ctx context.Context, w *waiter) error {
 }
 
 // comeAnyway is for one whose turn came when it had just gone: the next may go.
-func (g *gate) comeAnyway(ctx context.Context, refused error) error {
+func (g *gate) comeAnyway(ctx context.Context, w *waiter, refused error) error {
 	gone := failure.OfContext(ctx)
 	if refused != nil || gone == nil {
 		return refused
 	}
+	g.count(reasonOf(gone), w.caller.level)
 	g.flying--
 	g.dispatch(time.Now())
 	return gone
@@ -86,26 +87,24 @@ func (g *gate) learn(now time.Time, held, queued time.Duration, err error) {
 		g.pace.served(held)
 	case kind == failure.Busy:
 		g.limit.Refused(now)
-	case kind == failure.Deadline && held >= g.pace.needs():
-		// It had as long as those that are answered take; with less, its caller may have
-		// wanted too much. Were only the answered counted, all that a model needs would
-		// seem to be less than it is.
+	case (kind == failure.Deadline || kind == failure.Cancelled) && held >= g.pace.needs()/2:
+		// It had about as long as those that are answered take; with less, its caller may
+		// have wanted too much. Were only the answered counted, all that a model needs would
+		// seem to be less than it is. Who hangs up has a deadline of which we were not told.
 		g.limit.Late(now)
 		g.pace.served(held)
-	}
-	if kind != failure.Cancelled {
-		g.pace.left(held)
 	}
 	if err == nil || serves(kind) {
 		g.known.Store(true)
 	}
 }
 
-// serves tells whether a failure is that of a model that exists. Of no other there
-// are metrics: a name is a caller's free text.
+// serves tells whether a failure is that of a model that exists: while the repository
+// can't be read every model is unavailable. Of no other there are metrics: a name is a
+// caller's free text.
 func serves(kind failure.Kind) bool {
 	switch kind {
-	case failure.Busy, failure.Deadline, failure.Unavailable, failure.BrokenImage, failure.UnsupportedMedia:
+	case failure.Busy, failure.Deadline, failure.BrokenImage, failure.UnsupportedMedia:
 		return true
 	default:
 		return false

@@ -113,9 +113,9 @@ func (l *Limit) at(side int) int {
 	c := l.bounded(l.centre)
 	switch side {
 	case -1:
-		return max(1, int(math.Floor(c/swing)))
+		return max(l.cfg.Min, int(math.Floor(c/swing)))
 	case 1:
-		return max(int(c)+1, int(math.Ceil(c*swing)))
+		return min(max(int(c)+1, int(math.Ceil(c*swing))), l.cfg.Max)
 	default:
 		return int(math.Round(c))
 	}
@@ -188,8 +188,14 @@ func (l *Limit) end(now time.Time) {
 		l.history = l.history[:0]
 		return
 	}
+	if l.tooLong(found) {
+		l.rest(math.Exp(-mostDown))
+		return
+	}
 	if l.crowd >= enoughCrowd {
-		l.rest(p.flying / n)
+		// In the stages there is a queue, and so nothing to be gained. Where it is longer
+		// than it may be, the limit goes to where it would be no longer.
+		l.rest(max(0.25, (1-l.crowd)/(1-mostCrowd)))
 		return
 	}
 	switch {
@@ -211,15 +217,12 @@ func (l *Limit) end(now time.Time) {
 	l.move()
 }
 
-// rest has the limit stay, without a swing: in the stages there is a queue, and so
-// nothing to be gained. Where it is longer than it may be, the limit, of which so many
-// were in flight, goes to where it would be no longer.
-func (l *Limit) rest(flying float64) {
+// rest has the limit stay, without a swing, or come down by a factor.
+func (l *Limit) rest(factor float64) {
 	l.starting = false
 	l.history = l.history[:0]
-	l.phase.side = 0
-	if l.crowd > mostCrowd {
-		l.centre = l.bounded(min(l.bounded(l.centre), flying*(1-l.crowd)/(1-mostCrowd)))
+	if factor < 1 {
+		l.centre = l.bounded(l.bounded(l.centre) * factor)
 	}
 }
 
@@ -274,9 +277,6 @@ func (l *Limit) move() {
 		step *= gainUp / gainDown
 	}
 	step = min(max(step*sure, -mostDown), mostUp) - doubt*(1-sure)
-	if l.tooLong(c) {
-		step = -mostDown
-	}
 	l.centre = l.bounded(l.bounded(l.centre) * math.Exp(step))
 }
 

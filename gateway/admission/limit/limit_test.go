@@ -77,7 +77,7 @@ func TestStagesTell(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			most := best(m.make, m.noise)
 			cfg := limit.DefaultConfig()
-			cfg.Initial, cfg.Min = 400, 8
+			cfg.Initial, cfg.Min = 160, 8
 			l, s := limit.New(cfg), m.make()
 			w := newWorld(told{l, s}, s, 1<<30)
 			least, high := 0.87, 1.9*m.knee
@@ -93,6 +93,50 @@ func TestStagesTell(t *testing.T) {
 				t.Errorf("the knee is %.0f", m.knee)
 			}
 		})
+	}
+}
+
+// Latency is bounded by the least that was seen also where one stage says how it queues
+// and another, which is slower, does not. When the others have gone the limit grows again.
+func TestSilentStage(t *testing.T) {
+	l := limit.New(limit.DefaultConfig())
+	now, held := time.Unix(1000, 0), 100*time.Millisecond
+	phases := func(n int, crowd float64) {
+		for range n {
+			for range 10 * l.Now() {
+				now = now.Add(held / time.Duration(l.Now()))
+				l.Done(now, held, time.Duration(crowd*float64(held)), l.Now())
+			}
+		}
+	}
+	phases(1, 0)
+	held = time.Second
+	phases(20, .3)
+	if got := l.Now(); got != 16 {
+		t.Errorf("the limit is %d at ten times the least latency", got)
+	}
+	held = 100 * time.Millisecond
+	phases(50, 0)
+	if got := l.Now(); got < 32 {
+		t.Errorf("the limit is %d when there is room again", got)
+	}
+}
+
+// The limit stays in its bounds, whichever way it swings.
+func TestBounds(t *testing.T) {
+	cfg := limit.Config{Initial: 18, Min: 16, Max: 20}
+	l := limit.New(cfg)
+	w := newWorld(silent{l}, &slots{n: 18, takes: 30 * time.Millisecond, noise: .3}, 1<<30)
+	seen := map[int]bool{}
+	for range 2000 {
+		w.run(10 * time.Millisecond)
+		seen[l.Now()] = true
+		if now := l.Now(); now < cfg.Min || now > cfg.Max {
+			t.Fatalf("the limit is %d", now)
+		}
+	}
+	if len(seen) < 2 {
+		t.Errorf("the limit was always %v", seen)
 	}
 }
 

@@ -33,7 +33,9 @@ type (
 	}
 )
 
-func (s silent) Done(now time.Time, held time.Duration, flying int) { s.Limit.Done(now, held, 0, flying) }
+func (s silent) Done(now time.Time, held time.Duration, flying int) {
+	s.Limit.Done(now, held, 0, flying)
+}
 
 func (t told) Done(now time.Time, held time.Duration, flying int) {
 	t.Limit.Done(now, held, t.target.age(), flying)

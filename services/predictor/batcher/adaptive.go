@@ -22,7 +22,14 @@ func (r adaptive) cut(l *lane, queue []*item, s scene) verdict {
 		v = fitting(queue[:n], s.limit)
 		v.reason = cutShare
 	}
-	if enough := l.enough(v.rows); enough < v.rows {
+	curve := l.curve()
+	enough := curve.enough(v.rows)
+	if enough < v.rows && curve.unseen(enough) {
+		v = fitting(queue[:v.n], 2*enough)
+		v.reason = cutProbe
+		return v
+	}
+	if enough < v.rows {
 		v = fitting(queue[:v.n], enough)
 		v.reason = cutEnough
 		return v

@@ -64,7 +64,7 @@ func (b *Batcher) ahead(it *item, l *lane) (wait, own time.Duration) {
 			rows += w.rows
 		}
 	}
-	size := max(l.enough(b.limit.rows), it.rows, 1)
+	size := max(l.curve().enough(b.limit.rows), it.rows, 1)
 	each := l.cost.of(size)
 	wait = b.free(it.enqueued) + time.Duration(rows/size)*each/time.Duration(b.cfg.Instances)
 	if rows == 0 && b.resting() {

@@ -1,10 +1,6 @@
 package batcher
 
-import (
-	"time"
-
-	"triptych/shared/capacity"
-)
+import "triptych/shared/capacity"
 
 // Capacity is what the batcher can take: its slots are its instances. The work of
 // jobs does not count as waiting: whoever comes goes before it.
@@ -17,8 +13,8 @@ func (b *Batcher) Capacity() capacity.Report {
 			r.Running++
 		}
 	}
-	if r.Waiting > 0 {
-		r.Age = max(0, b.ran.Sub(b.lanes.oldestWatched()))
+	if first := b.lanes.first(); first != nil && r.Waiting > 0 {
+		r.Age = max(0, b.ran.Sub(first.enqueued))
 	}
 	return r
 }
@@ -26,19 +22,12 @@ func (b *Batcher) Capacity() capacity.Report {
 // watchedCount is how many requests wait for which somebody waits.
 func (q *lanes) watchedCount() int { return q.count - q.levels.waiting[q.cfg.bulkLevel()] }
 
-// oldestWatched is when the one of those came that waits longest. It is looked for
-// only when the last that was found has left: once a batch, however often it is
-// asked for.
-func (q *lanes) oldestWatched() time.Time {
-	if !q.oldest.IsZero() {
-		return q.oldest
-	}
+// first is the request that goes first of all that wait; nil when none does.
+func (q *lanes) first() (first *item) {
 	for _, l := range q.active {
-		for _, it := range l.waiting {
-			if !it.bulk && (q.oldest.IsZero() || it.enqueued.Before(q.oldest)) {
-				q.oldest = it.enqueued
-			}
+		if it := l.waiting[0]; first == nil || byTurn(it, first) < 0 {
+			first = it
 		}
 	}
-	return q.oldest
+	return first
 }

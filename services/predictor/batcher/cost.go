@@ -11,15 +11,16 @@ import (
 // fast the device is at the moment. So a size that has not run for a while is
 // not taken for faster only because the machine was quiet then.
 type cost struct {
-	points []point // by rows
-	scale  float64
-	since  int // batches since one of a single row
+	points  []point // by rows
+	scale   float64
+	batches int
 }
 
 // point is the time of a batch of so many rows, in nanoseconds, at scale 1.
 type point struct {
 	rows int
 	took float64
+	last int // which batch was the last of them
 }
 
 const (
@@ -41,13 +42,7 @@ func (c *cost) add(rows int, took time.Duration) {
 	if c.scale == 0 {
 		c.scale = 1
 	}
-	weight := shapeWeight
-	if c.since++; rows == 1 {
-		if c.outdated() {
-			weight = probeWeight
-		}
-		c.since = 0
-	}
+	c.batches++
 	i := sort.Search(len(c.points), func(i int) bool { return c.points[i].rows >= rows })
 	if i == len(c.points) || c.points[i].rows != rows {
 		if len(c.points) >= maxPoints {
@@ -55,10 +50,15 @@ func (c *cost) add(rows int, took time.Duration) {
 		}
 		c.points = append(c.points, point{})
 		copy(c.points[i+1:], c.points[i:])
-		c.points[i] = point{rows, float64(took) / c.scale}
+		c.points[i] = point{rows, float64(took) / c.scale, c.batches}
 		return
 	}
 	p := &c.points[i]
+	weight := shapeWeight
+	if c.batches-p.last > probeEvery {
+		weight = probeWeight
+	}
+	p.last = c.batches
 	if p.took <= 0 {
 		p.took = float64(took) / c.scale
 		return
@@ -71,17 +71,34 @@ func (c *cost) add(rows int, took time.Duration) {
 	c.scale *= math.Pow(relative, scaleWeight)
 }
 
-// probeEvery is how many batches may run until one row has to run alone, and
-// probeWeight what that counts.
+// probeEvery is how many batches may run until one row has to run alone again, or twice
+// as many as seem to pay together, and probeWeight what that counts: what they take would
+// otherwise never be learned again while there is much to do, and all that is decided
+// rests on it.
 const (
 	probeEvery  = 512
 	probeWeight = 0.5
 )
 
-// outdated tells that it is long since a single row ran: what that takes would
-// otherwise never be learned again while there is much to do, and all that is
-// decided rests on it.
-func (c *cost) outdated() bool { return c.since >= probeEvery }
+// outdated tells that it is long since a single row ran.
+func (c *cost) outdated() bool {
+	last := 0
+	if len(c.points) > 0 && c.points[0].rows == 1 {
+		last = c.points[0].last
+	}
+	return c.batches-last >= probeEvery
+}
+
+// unseen tells that it is long since more rows than so many ran together.
+func (c *cost) unseen(rows int) bool {
+	last := 0
+	for _, p := range c.points {
+		if p.rows > rows {
+			last = max(last, p.last)
+		}
+	}
+	return c.batches-last >= probeEvery
+}
 
 // known tells whether more than one size was seen, so that the curve has a
 // shape.
@@ -112,14 +129,14 @@ func (c *cost) shape(rows int) float64 {
 	return math.Max(a.took+slope*float64(rows-a.rows), 0)
 }
 
-// enough is how many of the rows that wait are worth running at once. Where the
-// processor time of batches is known, that tells: by the clock large batches seem
-// cheap on processors that do other work too, for while they run that waits.
-func (l *lane) enough(rows int) int {
+// curve tells what pays: the processor time of batches, where that is known. By the
+// clock large batches seem cheap on processors that do other work too, for while they
+// run that waits.
+func (l *lane) curve() *cost {
 	if l.work.known() {
-		return l.work.enough(rows)
+		return &l.work
 	}
-	return l.cost.enough(rows)
+	return &l.cost
 }
 
 // margin is how much cheaper a row must be before more rows are worth running

@@ -19,7 +19,8 @@
 //   - delay: the oldest request has waited max_queue_delay_microseconds;
 //   - deadline: a request would be late if it waited longer;
 //   - share: more of the work of jobs would hold up who waits for an answer;
-//   - probe: one row alone, once in 512 batches, to know again what that takes;
+//   - probe: one row alone, or twice as many as seem to pay, when none did in 512
+//     batches, to know again what that takes;
 //   - shape: waiting would pay, but requests of another lane wait too;
 //   - idle: an instance is idle, and nobody comes who is worth waiting for;
 //   - drain: the batcher is closing and waits for nobody.

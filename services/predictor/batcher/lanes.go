@@ -46,7 +46,6 @@ type lanes struct {
 	begun    time.Time // of the round
 	watched  time.Time // when the last request came for which somebody waits
 	dead     []*item   // room for those that are dropped
-	oldest   time.Time // when the watched one came that waits longest; zero: to be found
 }
 
 func newLanes(cfg Config) lanes {
@@ -96,9 +95,6 @@ func (q *lanes) push(it *item, l *lane, now time.Time) {
 	q.levels.waiting[it.level]++
 	if !it.bulk {
 		q.watched = now
-		if q.watchedCount() == 1 {
-			q.oldest = it.enqueued
-		}
 	}
 	if l.pace.round != q.round {
 		l.pace.begin(q.round, q.begun, 0)
@@ -128,9 +124,6 @@ func (q *lanes) take(it *item) {
 	l.waiting = slices.Delete(l.waiting, at, at+1)
 	l.rows -= it.rows
 	it.lane = nil
-	if it.enqueued.Equal(q.oldest) {
-		q.oldest = time.Time{}
-	}
 	if len(l.waiting) == 0 {
 		at := slices.Index(q.active, l)
 		q.active = slices.Delete(q.active, at, at+1)

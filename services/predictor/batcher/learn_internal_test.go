@@ -112,16 +112,33 @@ func TestEnough(t *testing.T) {
 // row costs the processor tells the truth.
 func TestEnoughByWork(t *testing.T) {
 	l := &lane{cost: *learned(map[int]time.Duration{1: 18 * ms, 4: 56 * ms, 8: 104 * ms})}
-	if got := l.enough(16); got != 8 {
+	if got := l.curve().enough(16); got != 8 {
 		t.Errorf("by the clock %d are enough, want 8", got)
 	}
 	l.work.add(1, 9*ms)
-	if got := l.enough(16); got != 8 {
+	if got := l.curve().enough(16); got != 8 {
 		t.Errorf("by the work of one size %d are enough, want 8", got)
 	}
 	l.work.add(4, 37*ms)
-	if got := l.enough(16); got != 1 {
+	if got := l.curve().enough(16); got != 1 {
 		t.Errorf("by the work %d are enough, want 1", got)
+	}
+}
+
+// A size that was slow when it first ran, as on a cold device, is tried again though it
+// does not seem to pay.
+func TestEnoughForgetsAColdStart(t *testing.T) {
+	l := &lane{cost: *learned(map[int]time.Duration{1: 10 * ms, 8: 100 * ms})}
+	waiting := make([]*item, 8)
+	for i := range waiting {
+		waiting[i] = &item{rows: 1}
+	}
+	for range 4 * probeEvery {
+		rows := adaptive{}.cut(l, waiting, scene{limit: 8}).rows
+		l.cost.add(rows, 6*ms+time.Duration(rows)*4*ms)
+	}
+	if got := l.curve().enough(8); got != 8 {
+		t.Errorf("%d are enough", got)
 	}
 }
 

@@ -145,7 +145,7 @@ func (b *Batcher) learn(p part, rows int, took, work time.Duration) {
 	b.speed.add(len(p.members), took)
 	p.lane.cost.add(rows, took)
 	if work > 0 {
-		p.lane.work.add(rows, p.gathered+work)
+		p.lane.work.add(rows, work)
 	}
 }
 

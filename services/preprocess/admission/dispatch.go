@@ -64,7 +64,7 @@ func (q *Queue) roomForSmall(cost int64) bool {
 
 func (q *Queue) take(l *lane, cost int64) {
 	q.slots++
-	q.began = time.Now()
+	q.began, q.last = time.Now(), l
 	l.slots++
 	q.bytes += cost
 	l.bytes += cost

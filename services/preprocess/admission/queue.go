@@ -35,6 +35,7 @@ type Queue struct {
 	slots        int       // in use
 	bytes        int64     // in use
 	began        time.Time // when an image was last let in
+	last         *lane     // where that came from
 	pace         float64
 	held         held
 }
