@@ -114,7 +114,7 @@ func withRuns(r *page.Report) *page.Report {
 			Timeline: timeline(140, time.Second, 180), Percentiles: percentiles(21_600, 82),
 			Thresholds: []page.Threshold{{Where: "hold", Condition: "p99 < 200ms", Measured: "197 ms", Met: true}, {Condition: "errors < 0.1%", Measured: "0.17 %"}},
 			Steps: []page.Step{
-				{Model: "classify", Version: "1", Ensemble: true, Requests: 21_573, Runs: 21_573, Inferences: 21_573, Total: 71 * msec},
+				{Model: "classify", Version: "1", Ensemble: true, Requests: 21_573, Runs: 21_573, Inferences: 21_573, Total: 71 * msec, Admitted: 21_600, Waited: 9 * msec},
 				{Model: "imagenet_preprocess", Version: "1", Requests: 21_600, Runs: 21_600, Queue: 900 * time.Microsecond, Compute: 5200 * time.Microsecond},
 				{Model: "efficientnet_lite0", Version: "2", Requests: 21_600, Failed: 27, CacheHits: 120, Runs: 7_300, Inferences: 21_480, Queue: 38 * msec, Compute: 21 * msec},
 				{Model: "imagenet_postprocess", Version: "1", Requests: 21_573, Runs: 21_573, Queue: 10 * time.Microsecond, Compute: 190 * time.Microsecond},

@@ -328,6 +328,41 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
+// What the client measured and the asked model does not know of is told.
+func TestWhereTheTimeGoes(t *testing.T) {
+	chain := page.Step{Model: "chain", Ensemble: true, Requests: 9, Total: 148 * msec}
+	waited := chain
+	waited.Admitted, waited.Waited = 9, 100*msec
+	step := page.Step{Model: "step", Requests: 9, Compute: 90 * msec, Total: 100 * msec}
+	tests := map[string]struct {
+		steps []page.Step
+		mean  time.Duration
+		want  string
+		key   bool
+	}{
+		"known":        {[]page.Step{waited, step}, 251 * msec, "The client measured a mean of 251 ms: 100 ms waiting at the gateway, 148 ms in chain, and 3.00 ms for the network, encoding and sending.", true},
+		"not known":    {[]page.Step{chain, step}, 251 * msec, "The client measured a mean of 251 ms: 148 ms in chain, and 103 ms for what no model sees: waiting at a gateway's admission (told with --metrics of its admin port), the network, encoding and sending.", false},
+		"one model":    {[]page.Step{step}, 251 * msec, "251 ms: 100 ms in step, and 151 ms", false},
+		"others' time": {[]page.Step{chain, step}, 90 * msec, "", false},
+		"no answers":   {[]page.Step{chain, step}, 0, "", false},
+		"two models":   {[]page.Step{step, {Model: "other", Requests: 9, Total: 100 * msec}}, 251 * msec, "", false},
+		"no wait":      {[]page.Step{{Model: "one", Total: 250 * msec, Admitted: 9}}, 251 * msec, "251 ms: 0 ms waiting at the gateway, 250 ms in one, and 1.00 ms", false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			run := page.Run{Name: "r", Steps: test.steps, Result: measure.Result{Answered: 9, Elapsed: time.Second, Latency: measure.Spread{Mean: test.mean}}}
+			d := written(t, &page.Report{Runs: []page.Run{run}})
+			caption := words(d.all("figcaption")[0])
+			if !strings.Contains(caption, test.want) || test.want == "" && strings.Contains(caption, "The client measured") {
+				t.Errorf("caption %q", caption)
+			}
+			if got := strings.Contains(caption, "waited at the gateway"); got != test.key {
+				t.Errorf("caption %q: a key of the wait is %v", caption, got)
+			}
+		})
+	}
+}
+
 // Ratios are judged by whose side they are on, and by their interval.
 func TestComparisons(t *testing.T) {
 	tests := map[string]struct {

@@ -84,6 +84,10 @@ type Step struct {
 	// Ensemble is set for a model that is made of others. Its time is theirs, and
 	// what lies between them.
 	Ensemble bool
+	// Admitted are requests for the model that a gateway let in, of which Waited is
+	// the mean time before; 0 where no gateway told.
+	Admitted int64
+	Waited   time.Duration
 	// Queue and Compute are means over the requests that were computed, Total over
 	// all good ones.
 	Queue, Compute, Total time.Duration

@@ -127,7 +127,7 @@ func (f *figures) curves(runs []Run) (*figure, error) {
 func (f *figures) split(r *Run) (*figure, error) {
 	parts := make([]chart.Part, len(r.Steps))
 	for i, s := range r.Steps {
-		part := chart.Part{Name: shortName(r.Steps, s), Queue: s.Queue, Compute: s.Compute}
+		part := chart.Part{Name: shortName(r.Steps, s), Gateway: s.Waited, Queue: s.Queue, Compute: s.Compute}
 		if s.Ensemble {
 			part.Queue, part.Compute, part.Whole = 0, 0, s.Total
 		}
@@ -136,10 +136,43 @@ func (f *figures) split(r *Run) (*figure, error) {
 	if len(parts) == 0 {
 		return nil, nil
 	}
-	caption := "The mean time of a request in each model, by the server's statistics: waiting, then computing. An ensemble's whole time is that of its steps and of what lies between them."
+	caption := "The mean time of a request in each model, by the server's statistics: waiting, then computing. An ensemble's whole time is that of its steps and of what lies between them." + beyond(r)
 	return f.figure("Where the time goes", caption, "Bars of queue and compute time for each model.", stepTable(r.Steps), func(l svg.Label) (chart.Picture, error) {
 		return chart.Split(l, parts)
 	})
+}
+
+// beyond says what the client measured besides the time of the model that it asked:
+// nothing where it is not clear which that is, or where the model's requests were
+// slower, so that others must have asked it too.
+func beyond(r *Run) string {
+	asked, ok := outermost(r.Steps)
+	mean := r.Result.Latency.Mean
+	rest := mean - asked.Waited - asked.Total
+	if !ok || rest < 0 {
+		return ""
+	}
+	text := " The client measured a mean of " + latency(mean) + ": "
+	if asked.Admitted > 0 {
+		return text + latency(asked.Waited) + " waiting at the gateway, " + latency(asked.Total) + " in " + asked.Model +
+			", and " + latency(rest) + " for the network, encoding and sending."
+	}
+	return text + latency(asked.Total) + " in " + asked.Model + ", and " + latency(rest) +
+		" for what no model sees: waiting at a gateway's admission (told with --metrics of its admin port), the network, encoding and sending."
+}
+
+// outermost is the one ensemble, or the one model.
+func outermost(steps []Step) (found Step, ok bool) {
+	for _, s := range steps {
+		if !s.Ensemble && len(steps) > 1 {
+			continue
+		}
+		if ok {
+			return Step{}, false
+		}
+		found, ok = s, true
+	}
+	return found, ok
 }
 
 func (f *figures) batches(b Batches) (*figure, error) {

@@ -157,17 +157,21 @@ func percentileTable(points []measure.Percentile) Table {
 }
 
 func stepTable(steps []Step) Table {
-	t := Table{Header: []string{"Model", "Requests", "Failed", "From cache", "Runs", "Items a run", "Queue, ms", "Compute, ms", "Whole, ms"}}
+	t := Table{Header: []string{"Model", "Requests", "Failed", "From cache", "Runs", "Items a run", "At the gateway, ms", "Queue, ms", "Compute, ms", "Whole, ms"}}
 	for _, s := range steps {
 		batch, queue, compute := none, milliseconds(s.Queue), milliseconds(s.Compute)
 		if s.Runs > 0 {
 			batch = digits(float64(s.Inferences) / float64(s.Runs))
 		}
+		waited := none
+		if s.Admitted > 0 {
+			waited = milliseconds(s.Waited)
+		}
 		name := modelName(s.Model, s.Version)
 		if s.Ensemble {
 			name, batch, queue, compute = name+", an ensemble", none, none, none
 		}
-		t.Rows = append(t.Rows, row(name, whole(s.Requests), whole(s.Failed), whole(s.CacheHits), whole(s.Runs), batch, queue, compute, milliseconds(s.Total)))
+		t.Rows = append(t.Rows, row(name, whole(s.Requests), whole(s.Failed), whole(s.CacheHits), whole(s.Runs), batch, waited, queue, compute, milliseconds(s.Total)))
 	}
 	return t
 }
