@@ -328,6 +328,25 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
+// A percentile with no answer behind it is not told, on no part of the page.
+func TestFewAnswers(t *testing.T) {
+	r := result(107, time.Second, 5)
+	r.Latency.Count, r.Lateness.Count, r.Faults[0].Latency.Count = 107, 107, 1
+	run := page.Run{Name: "few", Result: r, Stages: []page.Stage{{Name: "s", Result: r}}}
+	d := written(t, &page.Report{Runs: []page.Run{run, run}})
+	if got := words(d.all("ul")[0]); !strings.Contains(got, "p99 12.0 ms 1 of 100 was slower p99.9 – told from 1,000 answers on") {
+		t.Errorf("tiles %q", got)
+	}
+	for table, want := range map[string]string{
+		"Latency, ms": "good answers 2.00 5.50 5.00 8.00 9.50 12.0 – 30.0",
+		"Errors":      "HTTP 429 BUSY 27 18.9 % – – the queue",
+	} {
+		if !slices.ContainsFunc(d.all("div"), func(n *html.Node) bool { return attribute(n, "aria-label") == table && strings.Contains(words(n), want) }) {
+			t.Errorf("no %q in %s", want, table)
+		}
+	}
+}
+
 // What the client measured and the asked model does not know of is told.
 func TestWhereTheTimeGoes(t *testing.T) {
 	chain := page.Step{Model: "chain", Ensemble: true, Requests: 9, Total: 148 * msec}

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -53,11 +54,11 @@ func (f *figures) run(r *Run, n int) (runView, error) {
 }
 
 func tiles(r measure.Result) []tile {
-	p := func(d time.Duration) string {
-		if r.Answered == 0 {
-			return none
+	p := func(name string, percent float64, value time.Duration, note string, least int64) tile {
+		if !r.Latency.Tells(percent) {
+			return tile{Name: name, Value: none, Note: "told from " + whole(least) + " answers on"}
 		}
-		return latency(d)
+		return tile{Name: name, Value: latency(value), Note: note}
 	}
 	errors := tile{Name: "errors", Value: whole(r.Errors), Note: share(r.Errors, r.Requests()) + " of requests"}
 	if r.Errors > 0 {
@@ -65,9 +66,9 @@ func tiles(r measure.Result) []tile {
 	}
 	return []tile{
 		{Name: "throughput", Value: digits(r.Throughput()) + "/s", Note: whole(r.Answered) + " answers in " + digits(r.Elapsed.Seconds()) + "\u00a0s"},
-		{Name: "p50", Value: p(r.Latency.P50), Note: "half were faster"},
-		{Name: "p99", Value: p(r.Latency.P99), Note: "1 of 100 was slower"},
-		{Name: "p99.9", Value: p(r.Latency.P999), Note: "1 of 1,000 was slower"},
+		p("p50", 50, r.Latency.P50, "half were faster", 2),
+		p("p99", 99, r.Latency.P99, "1 of 100 was slower", 100),
+		p("p99.9", 99.9, r.Latency.P999, "1 of 1,000 was slower", 1000),
 		errors,
 	}
 }
@@ -77,6 +78,9 @@ func (f *figures) latency(r *Run) (*figure, error) {
 		return nil, nil
 	}
 	caption := "How long good answers took, from when a request was due, by " + width(r.Timeline) + "."
+	if slices.ContainsFunc(r.Timeline, func(i measure.Interval) bool { return i.Answered > 0 && !measure.Tells(99, i.Answered) }) {
+		caption += " Of fewer than 100 answers the p99 is the slowest, of fewer than 10 the p90 too."
+	}
 	return f.figure("Latency over time", caption, described(r.Timeline), timelineTable(r.Timeline), func(l svg.Label) (chart.Picture, error) {
 		return chart.Latency(l, r.Timeline, spans(r.Stages))
 	})
@@ -98,7 +102,8 @@ func (f *figures) percentiles(r *Run) (*figure, error) {
 		return nil, nil
 	}
 	caption := "The latency that so many percent of the answers did not exceed. Each nine takes the same room."
-	description := "The curve of latency by percentile. The median is " + latency(r.Result.Latency.P50) + ", the 99th percentile " + latency(r.Result.Latency.P99) + "."
+	l := r.Result.Latency
+	description := "The curve of latency by percentile. The median is " + past(l, 50, l.P50, latency) + ", the 99th percentile " + past(l, 99, l.P99, latency) + "."
 	return f.figure("Percentiles", caption, description, percentileTable(r.Percentiles), func(l svg.Label) (chart.Picture, error) {
 		p, err := chart.Percentiles(l, []chart.Curve{{Name: r.Name, Points: r.Percentiles}})
 		p.Keys = nil // one line needs no legend

@@ -34,7 +34,7 @@ func summaryTable(runs []Run) *Table {
 	for _, r := range runs {
 		l := r.Result.Latency
 		t.Rows = append(t.Rows, row(r.Name, r.Load, whole(r.Result.Requests()), digits(r.Result.Throughput()),
-			milliseconds(l.P50), milliseconds(l.P90), milliseconds(l.P99), whole(r.Result.Errors)))
+			past(l, 50, l.P50, milliseconds), past(l, 90, l.P90, milliseconds), past(l, 99, l.P99, milliseconds), whole(r.Result.Errors)))
 	}
 	return t
 }
@@ -59,8 +59,8 @@ func runTables(r *Run) []Table {
 
 func spreadTable(r measure.Result) Table {
 	cells := func(name string, s measure.Spread) Row {
-		return row(name, milliseconds(s.Min), milliseconds(s.Mean), milliseconds(s.P50), milliseconds(s.P90), milliseconds(s.P95),
-			milliseconds(s.P99), milliseconds(s.P999), milliseconds(s.Max))
+		return row(name, milliseconds(s.Min), milliseconds(s.Mean), past(s, 50, s.P50, milliseconds), past(s, 90, s.P90, milliseconds),
+			past(s, 95, s.P95, milliseconds), past(s, 99, s.P99, milliseconds), past(s, 99.9, s.P999, milliseconds), milliseconds(s.Max))
 	}
 	t := Table{
 		Title:  "Latency, ms",
@@ -77,10 +77,7 @@ func spreadTable(r measure.Result) Table {
 func faultTable(r measure.Result) Table {
 	t := Table{Title: "Errors", Header: []string{"Kind", "Count", "Share", "Known after, p50", "p99", "The first said"}}
 	for _, f := range r.Faults {
-		p50, p99 := latency(f.Latency.P50), latency(f.Latency.P99)
-		if f.Latency == (measure.Spread{}) {
-			p50, p99 = none, none
-		}
+		p50, p99 := past(f.Latency, 50, f.Latency.P50, latency), past(f.Latency, 99, f.Latency.P99, latency)
 		t.Rows = append(t.Rows, row(f.Kind, whole(f.Count), share(f.Count, r.Requests()), p50, p99, f.Example))
 	}
 	return t
@@ -89,8 +86,9 @@ func faultTable(r measure.Result) Table {
 func stageTable(stages []Stage) Table {
 	t := Table{Title: "Stages", Note: "Warm-ups are not part of the run's figures.", Header: []string{"Stage", "Load", "From, s", "For, s", "Answers/s", "p50, ms", "p99, ms", "Errors"}}
 	for _, s := range stages {
+		l := s.Result.Latency
 		t.Rows = append(t.Rows, row(s.Name, s.Load, since(s.Start), since(s.Duration), digits(s.Result.Throughput()),
-			milliseconds(s.Result.Latency.P50), milliseconds(s.Result.Latency.P99), whole(s.Result.Errors)))
+			past(l, 50, l.P50, milliseconds), past(l, 99, l.P99, milliseconds), whole(s.Result.Errors)))
 	}
 	return t
 }

@@ -47,7 +47,7 @@ func notesOf(r stage.Result) []string {
 		notes = append(notes, "Warm-up of "+r.Stage.Name+": "+w.Note+".")
 	}
 	if c := r.Corrected; c.P99 > 0 {
-		notes = append(notes, fmt.Sprintf("A closed loop hides waits. Had callers of %s kept their rhythm while answers stalled, p50 would be %s, p99 %s and p99.9 %s.", r.Stage.Name, ms(c.P50), ms(c.P99), ms(c.P999)))
+		notes = append(notes, fmt.Sprintf("A closed loop hides waits. Had callers of %s kept their rhythm while answers stalled, p50 would be %s, p99 %s and p99.9 %s.", r.Stage.Name, p50(c), p99(c), p999(c)))
 	}
 	return notes
 }
@@ -97,7 +97,7 @@ func (s Scenario) parts() page.Table {
 		for _, p := range r.Parts {
 			t.Rows = append(t.Rows, page.Row{Cells: []string{
 				r.Stage.Name, p.Name, strconv.FormatInt(p.Result.Answered, 10) + partItems(p.Result), strconv.FormatInt(p.Result.Errors, 10),
-				fmt.Sprintf("%.1f", measure.PerSecond(p.Result.Answered, r.Result.Elapsed)), ms(p.Result.Latency.P50), ms(p.Result.Latency.P99),
+				fmt.Sprintf("%.1f", measure.PerSecond(p.Result.Answered, r.Result.Elapsed)), p50(p.Result.Latency), p99(p.Result.Latency),
 			}})
 		}
 	}
@@ -120,7 +120,7 @@ func (s Search) Page() *page.Report {
 		if !step.Kept {
 			row.Verdict, outcome = page.Bad, step.Why
 		}
-		row.Cells = []string{step.Result.Stage.Name, fmt.Sprintf("%.1f", r.Throughput()), ms(r.Latency.P50), ms(r.Latency.P99), ms(r.Latency.P999), strconv.FormatInt(r.Errors, 10), outcome}
+		row.Cells = []string{step.Result.Stage.Name, fmt.Sprintf("%.1f", r.Throughput()), p50(r.Latency), p99(r.Latency), p999(r.Latency), strconv.FormatInt(r.Errors, 10), outcome}
 		t.Rows = append(t.Rows, row)
 		p.Runs = append(p.Runs, runOf(step.Result, ""))
 	}
@@ -143,7 +143,7 @@ func (c Comparison) Page() *page.Report {
 	for n, round := range c.Rounds {
 		for _, side := range []int{round.First, 1 - round.First} {
 			r := round.Results[side].Result
-			t.Rows = append(t.Rows, page.Row{Cells: []string{strconv.Itoa(n + 1), compare.SideName(side), fmt.Sprintf("%.1f", r.Throughput()), ms(r.Latency.P50), ms(r.Latency.P99), strconv.FormatInt(r.Errors, 10)}})
+			t.Rows = append(t.Rows, page.Row{Cells: []string{strconv.Itoa(n + 1), compare.SideName(side), fmt.Sprintf("%.1f", r.Throughput()), p50(r.Latency), p99(r.Latency), strconv.FormatInt(r.Errors, 10)}})
 		}
 	}
 	p.Tables = []page.Table{t}
