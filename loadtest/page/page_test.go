@@ -311,6 +311,8 @@ func TestOutcome(t *testing.T) {
 		"rows":              {page.Report{Tables: []page.Table{{Bars: true, Rows: rows}}}, "✗ 1 of 2 bars missed"},
 		"more is better":    {page.Report{Comparisons: []page.Comparison{{Ratio: 1.5, Bar: 1.5}}}, "✓ The bar was met"},
 		"less is better":    {page.Report{Comparisons: []page.Comparison{{Ratio: 0.8, Bar: 0.7, LessIsBetter: true}}}, "✗ 1 of 1 bars missed"},
+		"its own":           {page.Report{Outcome: &page.Outcome{Verdict: page.Good, Text: "found"}, Thresholds: []page.Threshold{missed}}, "✓ found"},
+		"no verdict":        {page.Report{Outcome: &page.Outcome{Text: "A is faster"}}, "A is faster"},
 		"comparison to see": {page.Report{Comparisons: []page.Comparison{{Ratio: 0.8}}}, ""},
 	}
 	for name, test := range tests {

@@ -14,6 +14,8 @@ import (
 type Report struct {
 	Title string
 	When  time.Time
+	// Outcome is the page's verdict; nil to count the bars that were met.
+	Outcome *Outcome
 	// Facts are what one must know to repeat the test: machine, versions, targets.
 	Facts []Fact
 	// Command is the command line.
@@ -27,6 +29,12 @@ type Report struct {
 	// Thresholds are those of the whole; a run has its own.
 	Thresholds []Threshold
 	Runs       []Run
+}
+
+// Outcome is what came of it all in a sentence.
+type Outcome struct {
+	Verdict Verdict
+	Text    string
 }
 
 // Fact is something known, such as {"cores", "2"}.

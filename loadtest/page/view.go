@@ -18,7 +18,7 @@ type view struct {
 	Facts       []Fact
 	Command     string
 	Notes       []string
-	Outcome     *outcome
+	Outcome     *Outcome
 	Tables      []Table
 	Comparisons *section
 	Thresholds  *Table
@@ -32,12 +32,6 @@ type view struct {
 
 // maxOpen is how many runs are shown unfolded.
 const maxOpen = 6
-
-// outcome is the page's verdict in a sentence.
-type outcome struct {
-	Verdict Verdict
-	Text    string
-}
 
 // section is a chart and the table that is always shown with it.
 type section struct {
@@ -100,9 +94,12 @@ func newView(r *Report) (*view, error) {
 	return v, nil
 }
 
-// newOutcome counts what had a bar: thresholds, comparisons, and rows of tables. It is nil
-// when nothing had.
-func newOutcome(r *Report) *outcome {
+// newOutcome is the report's own, or counts what had a bar: thresholds, comparisons,
+// and rows of tables. It is nil when nothing had.
+func newOutcome(r *Report) *Outcome {
+	if r.Outcome != nil {
+		return r.Outcome
+	}
 	total, missed := 0, 0
 	count := func(met bool) {
 		total++
@@ -134,11 +131,11 @@ func newOutcome(r *Report) *outcome {
 	case total == 0:
 		return nil
 	case missed > 0:
-		return &outcome{Bad, fmt.Sprintf("%d of %d bars missed", missed, total)}
+		return &Outcome{Bad, fmt.Sprintf("%d of %d bars missed", missed, total)}
 	case total == 1:
-		return &outcome{Good, "The bar was met"}
+		return &Outcome{Good, "The bar was met"}
 	default:
-		return &outcome{Good, fmt.Sprintf("All %d bars met", total)}
+		return &Outcome{Good, fmt.Sprintf("All %d bars met", total)}
 	}
 }
 

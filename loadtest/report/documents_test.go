@@ -229,11 +229,20 @@ func TestSearch(t *testing.T) {
 	if rows := p.Tables[0].Rows; len(rows) != 2 || rows[0].Verdict != page.Good || rows[1].Verdict != page.Bad || rows[1].Cells[6] != "p99 < 1s was 2s" || len(p.Runs) != 2 {
 		t.Errorf("%+v", p.Tables)
 	}
+	if s.Passed() || *p.Outcome != (page.Outcome{Verdict: page.Unsure, Text: "Ended early: 50 keep, 70 do not"}) || p.Title != "Search for the highest rate" {
+		t.Errorf("title %q, outcome %+v", p.Title, p.Outcome)
+	}
 	if s.Passed() {
 		t.Error("a search that was ended early passed")
 	}
-	if s.Interrupted = false; !s.Passed() {
+	if s.Interrupted = false; !s.Passed() || s.Page().Outcome.Verdict != page.Good {
 		t.Error("a search with an answer did not pass")
+	}
+	if s.Conditions = nil; s.Page().Title != "Search for the capacity" {
+		t.Errorf("title %q", s.Page().Title)
+	}
+	if s.Best = 0; s.Page().Outcome.Verdict != page.Bad {
+		t.Error("a search without an answer is good")
 	}
 }
 

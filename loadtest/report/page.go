@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"triptych/loadtest/compare"
 	"triptych/loadtest/measure"
@@ -104,9 +105,32 @@ func (s Scenario) parts() page.Table {
 	return t
 }
 
+// outcome is what was found. Steps that fail are how it was.
+func (s Search) outcome() *page.Outcome {
+	switch {
+	case s.Interrupted:
+		return &page.Outcome{Verdict: page.Unsure, Text: "Ended early: " + s.Found}
+	case s.Passed():
+		return &page.Outcome{Verdict: page.Good, Text: upper(s.Found)}
+	default:
+		return &page.Outcome{Verdict: page.Bad, Text: upper(s.Found)}
+	}
+}
+
+// upper begins a sentence.
+func upper(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
 // Page is the report as a page: a table of the steps.
 func (s Search) Page() *page.Report {
-	p := &page.Report{Title: "Search: " + s.Found, When: s.Started, Notes: earlyNotes(s.Interrupted)}
+	p := &page.Report{Title: "Search for the highest rate", When: s.Started, Outcome: s.outcome()}
+	if len(s.Conditions) == 0 {
+		p.Title = "Search for the capacity"
+	}
 	for _, line := range s.Requests {
 		p.Facts = append(p.Facts, page.Fact{Name: "requests", Value: line})
 	}
@@ -114,15 +138,22 @@ func (s Search) Page() *page.Report {
 		p.Facts = append(p.Facts, page.Fact{Name: "to be kept", Value: c})
 	}
 	t := page.Table{Title: "Steps", Note: "In the order in which they were tried.", Header: []string{"load", "answers/s", "p50", "p99", "p99.9", "errors", "outcome"}}
+	tried := map[string]int{}
 	for _, step := range s.Steps {
 		r, row := step.Result.Result, page.Row{Verdict: page.Good}
 		outcome := "kept"
 		if !step.Kept {
 			row.Verdict, outcome = page.Bad, step.Why
 		}
-		row.Cells = []string{step.Result.Stage.Name, fmt.Sprintf("%.1f", r.Throughput()), p50(r.Latency), p99(r.Latency), p999(r.Latency), strconv.FormatInt(r.Errors, 10), outcome}
+		name := step.Result.Stage.Name
+		if tried[name]++; tried[name] > 1 {
+			name = fmt.Sprintf("%s, try %d", name, tried[name])
+		}
+		row.Cells = []string{name, fmt.Sprintf("%.1f", r.Throughput()), p50(r.Latency), p99(r.Latency), p999(r.Latency), strconv.FormatInt(r.Errors, 10), outcome}
 		t.Rows = append(t.Rows, row)
-		p.Runs = append(p.Runs, runOf(step.Result, ""))
+		run := runOf(step.Result, "")
+		run.Name = name
+		p.Runs = append(p.Runs, run)
 	}
 	p.Tables = []page.Table{t}
 	return p
