@@ -96,7 +96,7 @@ func (d *distribution) spread() Spread {
 	}
 	return Spread{
 		Count: n,
-		Min: d.least, Mean: d.sum / time.Duration(n), Max: d.most,
+		Min:   d.least, Mean: d.sum / time.Duration(n), Max: d.most,
 		P50: d.at(50), P90: d.at(90), P95: d.at(95), P99: d.at(99), P999: d.at(99.9),
 	}
 }

@@ -92,11 +92,12 @@ func full() *page.Report {
 			},
 		}},
 		Comparisons: []page.Comparison{
-			{Measure: "throughput", A: "Triptych", B: "Rival", ValueA: "188/s", ValueB: "121/s", Ratio: 1.55, Low: 1.49, High: 1.62, Bar: 1.5, Verdict: "A is higher"},
-			{Measure: "p50", A: "Triptych", B: "Rival", ValueA: "82 ms", ValueB: "85 ms", Ratio: 0.97, Low: 0.92, High: 1.03, LessIsBetter: true, Verdict: "no difference seen"},
-			{Measure: "p99", A: "Triptych", B: "Rival", ValueA: "141 ms", ValueB: "212 ms", Ratio: 0.67, Low: 0.61, High: 0.72, LessIsBetter: true, Bar: 0.7, Verdict: "A is lower"},
-			{Measure: "CPU a request", A: "Triptych", B: "Rival", ValueA: "10.4 ms", ValueB: "9.1 ms", Ratio: 1.14, Low: 1.1, High: 1.19, LessIsBetter: true, Verdict: "A is higher"},
+			{Measure: "throughput", A: "Rival", B: "Triptych", ValueA: "121/s", ValueB: "188/s", Ratio: 1.55, Low: 1.49, High: 1.62, Bar: 1.5, Verdict: "Triptych is higher"},
+			{Measure: "p50", A: "Rival", B: "Triptych", ValueA: "85 ms", ValueB: "82 ms", Ratio: 0.97, Low: 0.92, High: 1.03, LessIsBetter: true, Verdict: "no difference seen"},
+			{Measure: "p99", A: "Rival", B: "Triptych", ValueA: "212 ms", ValueB: "141 ms", Ratio: 0.67, Low: 0.61, High: 0.72, LessIsBetter: true, Bar: 0.7, Verdict: "Triptych is lower"},
+			{Measure: "CPU a request", A: "Rival", B: "Triptych", ValueA: "9.1 ms", ValueB: "10.4 ms", Ratio: 1.14, Low: 1.1, High: 1.19, LessIsBetter: true, Verdict: "Triptych is higher"},
 		},
+		ComparisonNote: "Values are medians.",
 		Thresholds: []page.Threshold{{Condition: "wrong == 0", Measured: "0", Met: true}},
 	}
 	return withRuns(r)

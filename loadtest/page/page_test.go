@@ -343,7 +343,9 @@ func TestFewAnswers(t *testing.T) {
 		"Latency, ms": "good answers 2.00 5.50 5.00 8.00 9.50 12.0 – 30.0",
 		"Errors":      "HTTP 429 BUSY 27 18.9 % – – the queue",
 	} {
-		if !slices.ContainsFunc(d.all("div"), func(n *html.Node) bool { return attribute(n, "aria-label") == table && strings.Contains(words(n), want) }) {
+		if !slices.ContainsFunc(d.all("div"), func(n *html.Node) bool {
+			return attribute(n, "aria-label") == table && strings.Contains(words(n), want)
+		}) {
 			t.Errorf("no %q in %s", want, table)
 		}
 	}
@@ -391,7 +393,7 @@ func TestComparisons(t *testing.T) {
 		ink        string
 		cells      string
 	}{
-		"better":        {page.Comparison{Measure: "m", Ratio: 1.5, Low: 1.4, High: 1.6}, "good", "1.50× 1.40 to 1.60 –"},
+		"better":        {page.Comparison{Measure: "m", Ratio: 1.5, Low: 1.4, High: 1.6}, "good", "1.50× 1.40 to 1.60"},
 		"worse":         {page.Comparison{Measure: "m", Ratio: 1.5, Low: 1.4, High: 1.6, LessIsBetter: true}, "bad", "1.50×"},
 		"no difference": {page.Comparison{Measure: "m", Ratio: 1.5, Low: 0.9, High: 1.6}, "neutral", "0.900 to 1.60"},
 		"no interval":   {page.Comparison{Measure: "m", Ratio: 0.5, LessIsBetter: true, Bar: 0.75}, "good", "0.500× – ≤ 0.75×"},

@@ -26,6 +26,8 @@ type Report struct {
 	// before the runs.
 	Tables      []Table
 	Comparisons []Comparison
+	// ComparisonNote is a footnote to them.
+	ComparisonNote string
 	// Thresholds are those of the whole; a run has its own.
 	Thresholds []Threshold
 	Runs       []Run
@@ -124,7 +126,7 @@ type Service struct {
 type Comparison struct {
 	// Measure is what was compared, such as "throughput" or "p99".
 	Measure string
-	// A and B are the sides' names. The ratio is A's value by B's.
+	// A and B are the sides' names. The ratio is B's value by A's.
 	A, B string
 	// ValueA and ValueB are the sides' medians, with their units.
 	ValueA, ValueB string

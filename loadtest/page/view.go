@@ -78,7 +78,7 @@ func newView(r *Report) (*view, error) {
 	}
 	made := &figures{}
 	var err error
-	if v.Comparisons, err = made.comparisons(r.Comparisons); err != nil {
+	if v.Comparisons, err = made.comparisons(r.Comparisons, r.ComparisonNote); err != nil {
 		return nil, err
 	}
 	if v.Curves, err = made.curves(r.Runs); err != nil {

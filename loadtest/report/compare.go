@@ -51,6 +51,9 @@ func (c Comparison) Text(w io.Writer) error {
 	for _, d := range c.Differences {
 		fmt.Fprintf(&b, "%-11s %12s %12s %8.3fx  %-18s  %s\n", d.Measure, value(d.A, d.Unit), value(d.B, d.Unit), d.Ratio.Ratio, interval(d.Ratio), d.Verdict(d.LessIsBetter))
 	}
+	if note := c.footnote(); note != "" {
+		b.WriteString(note + "\n")
+	}
 	for side := range c.Requests {
 		c.faultsOf(&b, side)
 	}

@@ -272,6 +272,7 @@ closed loop, 4 in flight, 2 rounds
 throughput       100.0/s      200.0/s    2.000x  1.900 to 2.100      B is better by 2x
 p99               12.0ms       12.5ms    1.040x  0.900 to 1.200      no difference seen
 p50               12.0ms       12.5ms    1.040x  none                one round shows no interval
+A and B are medians over the rounds, B/A is the geometric mean of the rounds' own ratios: it may differ from the quotient of the columns.
 B, round 1: 1 times timeout: <late>
 B, round 2: 1 times timeout: <late>
 `
@@ -290,10 +291,46 @@ B, round 2: 1 times timeout: <late>
 		t.Errorf("%v", rounds)
 	}
 	p := c.Page()
-	if x := p.Comparisons[0]; x.A != "B" || x.ValueA != "200.0/s" || x.ValueB != "100.0/s" || x.Ratio != 2 || len(p.Tables[0].Rows) != 4 || p.Tables[0].Rows[0].Cells[1] != "B" {
+	if x := p.Comparisons[0]; x.A != "A" || x.ValueA != "100.0/s" || x.ValueB != "200.0/s" || !strings.HasPrefix(p.ComparisonNote, "A and B are medians") || x.Ratio != 2 || len(p.Tables[0].Rows) != 4 || p.Tables[0].Rows[0].Cells[1] != "B" {
 		t.Errorf("%+v", p)
 	}
 	if got := report.TurnText(0, 1, c.Rounds[0].Results[1]); got != "round 1  B    200.0/s  p50 6.00ms   p99 12.0ms   errors 1  (not steady after 1m0s: latency still drifted)" {
 		t.Errorf("turn %q", got)
+	}
+}
+
+// A comparison's page begins with what it shows.
+func TestConclusion(t *testing.T) {
+	throughput := func(ratio, low, high float64) compare.Difference {
+		return compare.Difference{Measure: "throughput", Unit: "/s", Ratio: compare.Ratio{Ratio: ratio, Low: low, High: high}}
+	}
+	p99 := compare.Difference{Measure: "p99", Unit: "ms", LessIsBetter: true, Ratio: compare.Ratio{Ratio: 0.5, Low: 0.4, High: 0.6}}
+	good := []compare.Round{{}, {}}
+	for name, tt := range map[string]struct {
+		rounds      []compare.Round
+		differences []compare.Difference
+		want        string
+		verdict     page.Verdict
+	}{
+		"B":         {good, []compare.Difference{throughput(1.548, 1.481, 1.612), p99}, "B answers 1.55x as many requests a second as A, 95 % interval 1.48 to 1.61", page.None},
+		"A":         {good, []compare.Difference{throughput(0.5, 0.4, 0.8)}, "A answers 2.00x as many requests a second as B, 95 % interval 1.25 to 2.50", page.None},
+		"latency":   {good, []compare.Difference{throughput(1, 0.99, 1.01), p99}, "No difference in throughput seen; the p99 of B is 0.50x that of A, 95 % interval 0.40 to 0.60", page.None},
+		"none":      {good, []compare.Difference{throughput(1.01, 0.98, 1.04)}, "No difference seen: B answers 1.01x as many requests a second as A, 95 % interval 0.98 to 1.04", page.None},
+		"one round": {good[:1], []compare.Difference{throughput(2, 0, 0)}, "In one round, which shows no interval, B answers 2.00x as many requests a second as A", page.None},
+		"errors":    {compared().Rounds, []compare.Difference{throughput(2, 1.9, 2.1)}, "B answers 2.00x as many requests a second as A, 95 % interval 1.90 to 2.10; 2 requests failed", page.Bad},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := report.Comparison{Rounds: tt.rounds, Differences: tt.differences}.Page().Outcome
+			if diff := cmp.Diff(&page.Outcome{Verdict: tt.verdict, Text: tt.want}, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	c := report.Comparison{Rounds: good, Differences: []compare.Difference{throughput(1, 0.9, 1.1)}}
+	if note := c.Page().ComparisonNote; !strings.HasSuffix(note, "p50 and p99 are left out: a turn had too few answers for them.") {
+		t.Errorf("note %q", note)
+	}
+	if got := (report.Comparison{}).Page().Outcome; got != nil {
+		t.Errorf("of nothing: %+v", got)
 	}
 }

@@ -161,12 +161,11 @@ func (s Search) Page() *page.Report {
 
 // Page is the report as a page: the ratios, and a table of the rounds.
 func (c Comparison) Page() *page.Report {
-	p := &page.Report{Title: "Comparison of two servers", When: c.Started, Notes: earlyNotes(c.Interrupted)}
+	p := &page.Report{Title: "Comparison of two servers", When: c.Started, Notes: earlyNotes(c.Interrupted), Outcome: c.conclusion(), ComparisonNote: c.footnote()}
 	p.Facts = []page.Fact{{Name: "A", Value: c.Requests[0]}, {Name: "B", Value: c.Requests[1]}, {Name: "load", Value: fmt.Sprintf("%s, %d rounds", c.Load, len(c.Rounds))}}
 	for _, d := range c.Differences {
 		p.Comparisons = append(p.Comparisons, page.Comparison{
-			// The page divides its A by its B.
-			Measure: d.Measure, A: "B", B: "A", ValueA: value(d.B, d.Unit), ValueB: value(d.A, d.Unit),
+			Measure: d.Measure, A: compare.SideName(0), B: compare.SideName(1), ValueA: value(d.A, d.Unit), ValueB: value(d.B, d.Unit),
 			Ratio: d.Ratio.Ratio, Low: d.Low, High: d.High, LessIsBetter: d.LessIsBetter, Verdict: d.Verdict(d.LessIsBetter),
 		})
 	}
