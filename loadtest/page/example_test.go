@@ -98,7 +98,7 @@ func full() *page.Report {
 			{Measure: "CPU a request", A: "Rival", B: "Triptych", ValueA: "9.1 ms", ValueB: "10.4 ms", Ratio: 1.14, Low: 1.1, High: 1.19, LessIsBetter: true, Verdict: "Triptych is higher"},
 		},
 		ComparisonNote: "Values are medians.",
-		Thresholds: []page.Threshold{{Condition: "wrong == 0", Measured: "0", Met: true}},
+		Thresholds:     []page.Threshold{{Condition: "wrong == 0", Measured: "0", Met: true}},
 	}
 	return withRuns(r)
 }

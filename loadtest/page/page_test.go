@@ -330,6 +330,61 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
+// Stages with loads of their own are never averaged in the figures that stand out.
+func TestTilesOfStages(t *testing.T) {
+	stages := func(n int) []page.Stage {
+		all := []page.Stage{{Name: "warm-up", Warmup: true, Result: result(10, time.Second, 5)}}
+		for i := range n {
+			all = append(all, page.Stage{Name: fmt.Sprint("stage ", i+1), Load: fmt.Sprint("rate ", i+1), Result: result(int64(i+1)*1000, time.Second, 5)})
+		}
+		return all
+	}
+	tests := map[string]struct {
+		stages     int
+		rates      []string
+		rows, tops []string
+	}{
+		"none":  {0, []string{"9000/s"}, []string{"good answers"}, nil},
+		"one":   {1, []string{"9000/s"}, []string{"good answers"}, nil},
+		"three": {3, []string{"1000/s", "2000/s", "3000/s"}, []string{"stage 1", "stage 2", "stage 3"}, []string{"stage 1", "stage 2", "stage 3"}},
+		"many":  {5, nil, []string{"stage 1", "stage 5"}, []string{"Stages"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			run := page.Run{Name: "r", Result: result(9000, time.Second, 5), Stages: stages(test.stages), Percentiles: percentiles(9000, 5)}
+			d := written(t, &page.Report{Title: "t", Runs: []page.Run{run}})
+			var rates, tops []string
+			for _, n := range d.all("ul") {
+				if attribute(n, "class") == "tiles" {
+					rates = append(rates, strings.Fields(words(n))[1])
+				}
+			}
+			for _, n := range d.all("h3") {
+				if words(n) == "Percentiles" {
+					break
+				}
+				tops = append(tops, words(n))
+			}
+			if diff := cmp.Diff(test.rates, rates); diff != "" {
+				t.Errorf("rates (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.tops, tops); diff != "" {
+				t.Errorf("headings before the first chart (-want +got):\n%s", diff)
+			}
+			for _, n := range d.all("div") {
+				for _, row := range test.rows {
+					if attribute(n, "aria-label") == "Latency, ms" && !strings.Contains(words(n), row) {
+						t.Errorf("no row of %s in %s", row, words(n))
+					}
+				}
+			}
+			if mixed := strings.Contains(d.text, "of all stages together"); mixed != (test.stages > 1) {
+				t.Errorf("percentiles of all stages together: %v", mixed)
+			}
+		})
+	}
+}
+
 // A percentile with no answer behind it is not told, on no part of the page.
 func TestFewAnswers(t *testing.T) {
 	r := result(107, time.Second, 5)

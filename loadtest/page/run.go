@@ -13,11 +13,19 @@ import (
 // runView is a run as the template takes it.
 type runView struct {
 	ID, Name, Target, Load string
-	Tiles                  []tile
+	Cards                  []cards
 	Notes                  []string
 	Thresholds             *Table
-	Figures                []*figure
-	Tables                 []Table
+	// First are tables above the charts.
+	First   []Table
+	Figures []*figure
+	Tables  []Table
+}
+
+// cards are the numbers that stand out of the run, or of one of its stages.
+type cards struct {
+	Name, Load string
+	Tiles      []tile
 }
 
 // tile is a number that stands out.
@@ -32,7 +40,10 @@ const maxModels = 8
 func (f *figures) run(r *Run, n int) (runView, error) {
 	v := runView{
 		ID: "run" + strconv.Itoa(n+1), Name: r.Name, Target: r.Target, Load: r.Load,
-		Tiles: tiles(r.Result), Notes: r.Notes, Thresholds: thresholdTable(r.Thresholds), Tables: runTables(r),
+		Cards: r.cards(), Notes: r.Notes, Thresholds: thresholdTable(r.Thresholds), Tables: runTables(r),
+	}
+	if len(v.Cards) == 0 {
+		v.First = []Table{stageTable(r.Stages)}
 	}
 	add := func(fig *figure, err error) error {
 		if fig != nil {
@@ -51,6 +62,31 @@ func (f *figures) run(r *Run, n int) (runView, error) {
 		}
 	}
 	return v, nil
+}
+
+// maxCards is how many stages have cards. More are a table on top.
+const maxCards = 4
+
+// cards are the run's, or those of each of several stages: what has loads of its own
+// has no mean that says anything.
+func (r *Run) cards() []cards {
+	stages := r.measured()
+	if len(stages) < 2 {
+		return []cards{{Tiles: tiles(r.Result)}}
+	}
+	if len(stages) > maxCards {
+		return nil
+	}
+	all := make([]cards, len(stages))
+	for i, s := range stages {
+		all[i] = cards{s.Name, s.Load, tiles(s.Result)}
+	}
+	return all
+}
+
+// measured are the stages without the warm-ups.
+func (r *Run) measured() []Stage {
+	return slices.DeleteFunc(slices.Clone(r.Stages), func(s Stage) bool { return s.Warmup })
 }
 
 func tiles(r measure.Result) []tile {
@@ -102,6 +138,9 @@ func (f *figures) percentiles(r *Run) (*figure, error) {
 		return nil, nil
 	}
 	caption := "The latency that so many percent of the answers did not exceed. Each nine takes the same room."
+	if len(r.measured()) > 1 {
+		caption = "The latency that so many percent of the answers of all stages together did not exceed. Each nine takes the same room."
+	}
 	l := r.Result.Latency
 	description := "The curve of latency by percentile. The median is " + past(l, 50, l.P50, latency) + ", the 99th percentile " + past(l, 99, l.P99, latency) + "."
 	return f.figure("Percentiles", caption, description, percentileTable(r.Percentiles), func(l svg.Label) (chart.Picture, error) {

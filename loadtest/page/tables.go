@@ -43,12 +43,12 @@ func summaryTable(runs []Run) *Table {
 func runTables(r *Run) []Table {
 	var tables []Table
 	if r.Result.Answered > 0 {
-		tables = append(tables, spreadTable(r.Result))
+		tables = append(tables, spreadTable(r))
 	}
 	if len(r.Result.Faults) > 0 {
 		tables = append(tables, faultTable(r.Result))
 	}
-	if len(r.Stages) > 0 {
+	if n := len(r.measured()); len(r.Stages) > 0 && n <= maxCards {
 		tables = append(tables, stageTable(r.Stages))
 	}
 	if len(r.Services) > 0 {
@@ -57,7 +57,8 @@ func runTables(r *Run) []Table {
 	return tables
 }
 
-func spreadTable(r measure.Result) Table {
+// spreadTable has a row for each stage where there are several.
+func spreadTable(r *Run) Table {
 	cells := func(name string, s measure.Spread) Row {
 		return row(name, milliseconds(s.Min), milliseconds(s.Mean), past(s, 50, s.P50, milliseconds), past(s, 90, s.P90, milliseconds),
 			past(s, 95, s.P95, milliseconds), past(s, 99, s.P99, milliseconds), past(s, 99.9, s.P999, milliseconds), milliseconds(s.Max))
@@ -65,10 +66,17 @@ func spreadTable(r measure.Result) Table {
 	t := Table{
 		Title:  "Latency, ms",
 		Header: []string{"", "min", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"},
-		Rows:   []Row{cells("good answers", r.Latency)},
 	}
-	if r.Lateness.Max > 0 {
-		t.Rows = append(t.Rows, cells("sent late by", r.Lateness))
+	stages := r.measured()
+	if len(stages) < 2 {
+		t.Rows = []Row{cells("good answers", r.Result.Latency)}
+	} else {
+		for _, s := range stages {
+			t.Rows = append(t.Rows, cells(s.Name, s.Result.Latency))
+		}
+	}
+	if late := r.Result.Lateness; late.Max > 0 {
+		t.Rows = append(t.Rows, cells("sent late by", late))
 		t.Note = "Sent late: how long after a request was due the generator sent it."
 	}
 	return t
