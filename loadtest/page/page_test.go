@@ -60,12 +60,15 @@ func (d document) all(name string) []*html.Node {
 	return found
 }
 
-// words are a node's text, on one line.
+// words are a node's text, on one line. Where a line may break it goes on.
 func words(n *html.Node) string {
 	var b strings.Builder
 	for c := range n.Descendants() {
 		if c.Type == html.TextNode {
-			b.WriteString(c.Data + " ")
+			b.WriteString(c.Data)
+			if next := c.NextSibling; next == nil || next.Data != "wbr" {
+				b.WriteByte(' ')
+			}
 		}
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
@@ -151,7 +154,7 @@ func TestNothingRuns(t *testing.T) {
 	for name, r := range map[string]*page.Report{"full": full(), "hostile": hostileReport()} {
 		t.Run(name, func(t *testing.T) {
 			d := written(t, r)
-			known := strings.Fields("html head meta title style body header main section footer nav h1 h2 h3 p span dl div dt dd pre code ul li a " +
+			known := strings.Fields("html head meta title style body header main section footer nav h1 h2 h3 p span wbr dl div dt dd pre code ul li a " +
 				"table thead tbody tr th td figure figcaption details summary svg desc path text rect circle")
 			for n := range d.root.Descendants() {
 				if n.Type == html.CommentNode || n.Type == html.ElementNode && !slices.Contains(known, n.Data) {
@@ -327,6 +330,20 @@ func TestOutcome(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// A run of the page's name has no second heading, and long paths break at slashes.
+func TestHeadings(t *testing.T) {
+	d := written(t, &page.Report{Title: "Day", Facts: []page.Fact{{Name: "file", Value: "a/long/<b>"}}, Runs: []page.Run{{Name: "Day"}}})
+	if n := len(d.all("h2")); n != 0 {
+		t.Errorf("%d headings", n)
+	}
+	if want := "<dd>a/<wbr>long/<wbr>&lt;b&gt;</dd>"; !strings.Contains(d.text, want) {
+		t.Errorf("no %s", want)
+	}
+	if d = written(t, &page.Report{Title: "Day", Runs: []page.Run{{Name: "Day"}, {Name: "Night"}}}); len(d.all("h2")) != 3 {
+		t.Errorf("%d headings", len(d.all("h2")))
 	}
 }
 

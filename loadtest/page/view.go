@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"strconv"
+	"strings"
 	"time"
 
 	"triptych/loadtest/page/chart"
@@ -26,6 +27,8 @@ type view struct {
 	Summary *Table
 	Curves  *figure
 	Runs    []runView
+	// Single is set when the one run needs no heading: it has the page's.
+	Single bool
 	// Folded is set when there are so many runs that each is to be opened.
 	Folded bool
 }
@@ -72,6 +75,7 @@ func newView(r *Report) (*view, error) {
 	v := &view{
 		Title: r.Title, Facts: r.Facts, Command: r.Command, Notes: r.Notes, Outcome: newOutcome(r),
 		Tables: r.Tables, Thresholds: thresholdTable(r.Thresholds), Summary: summaryTable(r.Runs), Folded: len(r.Runs) > maxOpen,
+		Single: len(r.Runs) == 1 && r.Runs[0].Name == r.Title,
 	}
 	if !r.When.IsZero() {
 		v.When = r.When.UTC().Format("2 January 2006, 15:04 UTC")
@@ -138,6 +142,9 @@ func newOutcome(r *Report) *Outcome {
 		return &Outcome{Good, fmt.Sprintf("All %d bars met", total)}
 	}
 }
+
+// Parts are the value's text, cut where a line may break: behind slashes.
+func (f Fact) Parts() []string { return strings.SplitAfter(f.Value, "/") }
 
 // String is the verdict's class, and its mark in a table.
 func (v Verdict) String() string {

@@ -199,8 +199,35 @@ func TestScenarioPage(t *testing.T) {
 	if diff := cmp.Diff(want, run.Thresholds); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if p.Title != "Day" || p.Notes[0] != "A day." || len(run.Notes) != 2 || len(p.Tables) != 1 || len(p.Tables[0].Rows) != 2 || p.Tables[0].Rows[1].Cells[2] != "100 (2000 items)" {
+	if p.Title != "Day" || len(p.Notes) != 2 || p.Notes[0] != "A day." || p.Outcome != nil || run.Load != "2 stages" || len(run.Notes) != 2 || len(p.Tables) != 1 || len(p.Tables[0].Rows) != 2 || p.Tables[0].Rows[1].Cells[2] != "100 (2000 items)" {
 		t.Errorf("%+v", p)
+	}
+}
+
+// The badge says why a scenario failed where that is no condition, and notes do not
+// repeat it.
+func TestScenarioOutcome(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*report.Scenario)
+		want   *page.Outcome
+	}{
+		"conditions":         {func(*report.Scenario) {}, nil},
+		"passed without any": {func(s *report.Scenario) { s.Stages, s.Verdicts = s.Stages[:0], nil }, nil},
+		"errors":             {func(s *report.Scenario) { s.ErrorsAllowed = false }, &page.Outcome{Verdict: page.Bad, Text: "Failed: 2 errors, and no condition allows any"}},
+		"no answers":         {func(s *report.Scenario) { s.Whole.Answered = 0 }, &page.Outcome{Verdict: page.Bad, Text: "Failed: there were no answers"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := scenario()
+			tt.change(&s)
+			p := s.Page()
+			if diff := cmp.Diff(tt.want, p.Outcome); diff != "" || strings.Contains(strings.Join(p.Notes, " "), "utcome") {
+				t.Errorf("notes %q, outcome (-want +got):\n%s", p.Notes, diff)
+			}
+		})
+	}
+	s := scenario()
+	if s.Stages = s.Stages[:1]; s.Page().Runs[0].Load != s.Stages[0].Stage.Describe() {
+		t.Errorf("load %q", s.Page().Runs[0].Load)
 	}
 }
 

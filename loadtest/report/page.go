@@ -63,18 +63,15 @@ func thresholdsOf(where string, verdicts []threshold.Verdict) []page.Threshold {
 
 // Page is the report as a page: one run of all stages.
 func (s Scenario) Page() *page.Report {
-	p := &page.Report{Title: s.Name, When: s.Started, Notes: earlyNotes(s.Interrupted), Thresholds: thresholdsOf("", s.Verdicts)}
+	p := &page.Report{Title: s.Name, When: s.Started, Notes: earlyNotes(s.Interrupted), Thresholds: thresholdsOf("", s.Verdicts), Outcome: s.outcome()}
 	if s.About != "" {
 		p.Notes = append([]string{s.About}, p.Notes...)
-	}
-	if !s.Passed() {
-		p.Notes = append(p.Notes, "Outcome: "+s.verdict()+".")
 	}
 	p.Facts = append(p.Facts, page.Fact{Name: "scenario", Value: s.File})
 	for _, line := range s.Requests {
 		p.Facts = append(p.Facts, page.Fact{Name: "requests", Value: line})
 	}
-	run := page.Run{Name: s.Name, Load: strconv.Itoa(len(s.Stages)) + " stages", Result: s.Whole, Timeline: s.Intervals, Percentiles: s.Percentiles}
+	run := page.Run{Name: s.Name, Load: s.load(), Result: s.Whole, Timeline: s.Intervals, Percentiles: s.Percentiles}
 	for _, r := range s.Stages {
 		if w := r.Warmup.Result; w.Elapsed > 0 {
 			run.Stages = append(run.Stages, page.Stage{Name: r.Stage.WarmupName(), Load: r.Stage.Describe(), Start: r.Started.Sub(s.Started), Duration: w.Elapsed, Warmup: true, Result: w})
@@ -89,6 +86,22 @@ func (s Scenario) Page() *page.Report {
 		p.Tables = append(p.Tables, parts)
 	}
 	return p
+}
+
+// outcome says why the test failed, if it was no condition: those are counted.
+func (s Scenario) outcome() *page.Outcome {
+	if why, failed := strings.CutPrefix(s.verdict(), "FAILED: "); failed {
+		return &page.Outcome{Verdict: page.Bad, Text: "Failed: " + why}
+	}
+	return nil
+}
+
+// load is that of the one stage, or how many there are.
+func (s Scenario) load() string {
+	if len(s.Stages) == 1 {
+		return s.Stages[0].Stage.Describe()
+	}
+	return strconv.Itoa(len(s.Stages)) + " stages"
 }
 
 // parts is a table of the sorts of requests in each stage.
