@@ -313,7 +313,7 @@ func TestOutcome(t *testing.T) {
 		"missed":            {page.Report{Thresholds: []page.Threshold{met, missed}}, "✗ 1 of 2 bars missed"},
 		"rows":              {page.Report{Tables: []page.Table{{Bars: true, Rows: rows}}}, "✗ 1 of 2 bars missed"},
 		"more is better":    {page.Report{Comparisons: []page.Comparison{{Ratio: 1.5, Bar: 1.5}}}, "✓ The bar was met"},
-		"less is better":    {page.Report{Comparisons: []page.Comparison{{Ratio: 0.8, Bar: 0.7, LessIsBetter: true}}}, "✗ 1 of 1 bars missed"},
+		"less is better":    {page.Report{Comparisons: []page.Comparison{{Ratio: 0.8, Bar: 0.7, LessIsBetter: true}}}, "✗ The bar was missed"},
 		"its own":           {page.Report{Outcome: &page.Outcome{Verdict: page.Good, Text: "found"}, Thresholds: []page.Threshold{missed}}, "✓ found"},
 		"no verdict":        {page.Report{Outcome: &page.Outcome{Text: "A is faster"}}, "A is faster"},
 		"comparison to see": {page.Report{Comparisons: []page.Comparison{{Ratio: 0.8}}}, ""},
@@ -335,11 +335,11 @@ func TestOutcome(t *testing.T) {
 
 // A run of the page's name has no second heading, and long paths break at slashes.
 func TestHeadings(t *testing.T) {
-	d := written(t, &page.Report{Title: "Day", Facts: []page.Fact{{Name: "file", Value: "a/long/<b>"}}, Runs: []page.Run{{Name: "Day"}}})
+	d := written(t, &page.Report{Title: "Day", Facts: []page.Fact{{Name: "file", Value: "http://a/long/<b>"}}, Runs: []page.Run{{Name: "Day"}}})
 	if n := len(d.all("h2")); n != 0 {
 		t.Errorf("%d headings", n)
 	}
-	if want := "<dd>a/<wbr>long/<wbr>&lt;b&gt;</dd>"; !strings.Contains(d.text, want) {
+	if want := "<dd>http://a/<wbr>long/<wbr>&lt;b&gt;</dd>"; !strings.Contains(d.text, want) {
 		t.Errorf("no %s", want)
 	}
 	if d = written(t, &page.Report{Title: "Day", Runs: []page.Run{{Name: "Day"}, {Name: "Night"}}}); len(d.all("h2")) != 3 {

@@ -134,6 +134,8 @@ func newOutcome(r *Report) *Outcome {
 	switch {
 	case total == 0:
 		return nil
+	case missed == 1 && total == 1:
+		return &Outcome{Bad, "The bar was missed"}
 	case missed > 0:
 		return &Outcome{Bad, fmt.Sprintf("%d of %d bars missed", missed, total)}
 	case total == 1:
@@ -143,8 +145,19 @@ func newOutcome(r *Report) *Outcome {
 	}
 }
 
-// Parts are the value's text, cut where a line may break: behind slashes.
-func (f Fact) Parts() []string { return strings.SplitAfter(f.Value, "/") }
+// Parts are the value's text, cut where a line may break: behind slashes that stand
+// alone.
+func (f Fact) Parts() []string {
+	var parts []string
+	for _, part := range strings.SplitAfter(f.Value, "/") {
+		if last := len(parts) - 1; part == "/" && last >= 0 || last >= 0 && strings.HasSuffix(parts[last], "//") {
+			parts[last] += part
+			continue
+		}
+		parts = append(parts, part)
+	}
+	return parts
+}
 
 // String is the verdict's class, and its mark in a table.
 func (v Verdict) String() string {

@@ -361,3 +361,19 @@ func TestConclusion(t *testing.T) {
 		t.Errorf("of nothing: %+v", got)
 	}
 }
+
+// The page of a single load says nothing twice.
+func TestPage(t *testing.T) {
+	r := example()
+	r.Stage = closed()
+	r.Stage.Corrected.Count = 107
+	p := r.Page()
+	run := p.Runs[0]
+	want := []string{
+		"Warm-up: not steady after 1m0s: latency still drifted.",
+		"A closed loop hides waits. Had callers kept their rhythm while answers stalled, p50 would be 60.0ms and p99 120ms.",
+	}
+	if diff := cmp.Diff(want, run.Notes); diff != "" || run.Name != p.Title || run.Target != "" || p.Facts[0].Value != "grpc to 127.0.0.1:8001, model classify, 9 images" {
+		t.Errorf("title %q, run %q to %q, notes (-want +got):\n%s", p.Title, run.Name, run.Target, diff)
+	}
+}

@@ -17,11 +17,11 @@ const interruptedNote = "The test was ended early."
 
 // Page is the report as a page.
 func (r Report) Page() *page.Report {
-	target := r.Settings.targetText()
-	run := runOf(r.Stage, target)
+	run := runOf(r.Stage)
+	run.Name = "Load test of " + r.Settings.Model
 	r.Usage.Fill(&run)
 	return &page.Report{
-		Title: "Load test of " + r.Settings.Model, When: r.Stage.Started, Facts: []page.Fact{{Name: "target", Value: target}},
+		Title: run.Name, When: r.Stage.Started, Facts: []page.Fact{{Name: "target", Value: r.Settings.targetText()}},
 		Notes: earlyNotes(r.Stage.Interrupted), Runs: []page.Run{run},
 	}
 }
@@ -34,21 +34,25 @@ func earlyNotes(interrupted bool) []string {
 }
 
 // runOf is one stage as a run.
-func runOf(r stage.Result, target string) page.Run {
+func runOf(r stage.Result) page.Run {
 	return page.Run{
-		Name: r.Stage.Name, Target: target, Load: r.Stage.Describe(), Result: r.Result,
-		Timeline: r.Intervals, Percentiles: r.Percentiles, Thresholds: thresholdsOf("", r.Verdicts), Notes: notesOf(r),
+		Name: r.Stage.Name, Load: r.Stage.Describe(), Result: r.Result,
+		Timeline: r.Intervals, Percentiles: r.Percentiles, Thresholds: thresholdsOf("", r.Verdicts), Notes: notesOf(r, ""),
 	}
 }
 
-// notesOf are remarks on a stage.
-func notesOf(r stage.Result) []string {
+// notesOf are remarks on a stage, which they name with of where there are several.
+func notesOf(r stage.Result, of string) []string {
 	var notes []string
 	if w := r.Warmup; w.Note != "" {
-		notes = append(notes, "Warm-up of "+r.Stage.Name+": "+w.Note+".")
+		notes = append(notes, "Warm-up"+of+": "+w.Note+".")
 	}
-	if c := r.Corrected; c.P99 > 0 {
-		notes = append(notes, fmt.Sprintf("A closed loop hides waits. Had callers of %s kept their rhythm while answers stalled, p50 would be %s, p99 %s and p99.9 %s.", r.Stage.Name, p50(c), p99(c), p999(c)))
+	if c := r.Corrected; c.Tells(99) {
+		text := fmt.Sprintf("A closed loop hides waits. Had callers%s kept their rhythm while answers stalled, p50 would be %s and p99 %s", of, p50(c), p99(c))
+		if c.Tells(99.9) {
+			text += " and p99.9 " + p999(c)
+		}
+		notes = append(notes, text+".")
 	}
 	return notes
 }
@@ -78,7 +82,7 @@ func (s Scenario) Page() *page.Report {
 		}
 		run.Stages = append(run.Stages, page.Stage{Name: r.Stage.Name, Load: r.Stage.Describe(), Start: r.Began.Sub(s.Started), Duration: r.Result.Elapsed, Result: r.Result})
 		run.Thresholds = append(run.Thresholds, thresholdsOf(r.Stage.Name, r.Verdicts)...)
-		run.Notes = append(run.Notes, notesOf(r)...)
+		run.Notes = append(run.Notes, notesOf(r, " of "+r.Stage.Name)...)
 	}
 	s.Usage.Fill(&run)
 	p.Runs = []page.Run{run}
@@ -164,7 +168,7 @@ func (s Search) Page() *page.Report {
 		}
 		row.Cells = []string{name, fmt.Sprintf("%.1f", r.Throughput()), p50(r.Latency), p99(r.Latency), p999(r.Latency), strconv.FormatInt(r.Errors, 10), outcome}
 		t.Rows = append(t.Rows, row)
-		run := runOf(step.Result, "")
+		run := runOf(step.Result)
 		run.Name = name
 		p.Runs = append(p.Runs, run)
 	}
