@@ -162,8 +162,8 @@ func Differences(rounds []Round) ([]Difference, error) {
 // told tells whether a percentile says something of each turn.
 func told(rounds []Round, percent float64) bool {
 	for _, round := range rounds {
-		for _, r := range round.Results {
-			if !r.Result.Latency.Tells(percent) {
+		for side := range round.Results {
+			if !round.Results[side].Result.Latency.Tells(percent) {
 				return false
 			}
 		}

@@ -54,8 +54,20 @@ func TestTells(t *testing.T) {
 		percent float64
 		want    bool
 	}{
-		{0, 50, false}, {1, 50, false}, {2, 50, true}, {9, 90, false}, {10, 90, true}, {19, 95, false}, {20, 95, true},
-		{99, 99, false}, {100, 99, true}, {107, 99.9, false}, {999, 99.9, false}, {1000, 99.9, true}, {1 << 40, 99.9, true}, {1 << 40, 100, false},
+		{0, 50, false},
+		{1, 50, false},
+		{2, 50, true},
+		{9, 90, false},
+		{10, 90, true},
+		{19, 95, false},
+		{20, 95, true},
+		{99, 99, false},
+		{100, 99, true},
+		{107, 99.9, false},
+		{999, 99.9, false},
+		{1000, 99.9, true},
+		{1 << 40, 99.9, true},
+		{1 << 40, 100, false},
 	} {
 		if got := (measure.Spread{Count: test.count}).Tells(test.percent); got != test.want {
 			t.Errorf("%g %% of %d: %v", test.percent, test.count, got)

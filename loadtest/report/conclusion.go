@@ -36,7 +36,8 @@ func (c Comparison) conclusion() *page.Outcome {
 // clause says of a throughput how many times the lesser the greater is, and of a
 // latency how many times A's B's is.
 func clause(d compare.Difference) string {
-	r, text := d.Ratio, ""
+	r := d.Ratio
+	var text string
 	switch {
 	case d.LessIsBetter:
 		text = fmt.Sprintf("the %s of B is %.2fx that of A", d.Measure, r.Ratio)
