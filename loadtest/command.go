@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"triptych/loadtest/page"
 	"triptych/loadtest/report"
 	"triptych/loadtest/stage"
 	"triptych/loadtest/workload"
@@ -138,7 +138,7 @@ func (p *program) send(o outputFlags, specs []workload.Spec, seed uint64, act fu
 
 // run is the program: it returns the exit status.
 func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) int {
-	p := program{ctx: ctx, environ: environ, stdout: stdout, stderr: stderr, command: strings.Join(append([]string{"loadtest"}, args...), " "), status: statusGood}
+	p := program{ctx: ctx, environ: environ, stdout: stdout, stderr: stderr, command: page.CommandLine(append([]string{"loadtest"}, args...)), status: statusGood}
 	cmd := p.newCommand()
 	cmd.SetArgs(args)
 	if err := cmd.Execute(); err != nil {

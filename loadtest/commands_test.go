@@ -90,7 +90,7 @@ thresholds: [wrong == 0, errors == 0, throughput > 1]
 	if c.status != statusGood || c.report["passed"] != true {
 		t.Fatalf("status %d\n%s%s", c.status, c.stdout, c.stderr)
 	}
-	contains(t, c.stdout, "Small ("+file+")", "closed: closed loop, 2 in flight, for ", " after a warm-up of 0.1 s (", "requests    100: 100 answered, 0 errors",
+	contains(t, c.stdout, "Small ("+file+")", "closed: closed loop, 2 in flight, for ", " after a warm-up of ", "requests    100: 100 answered, 0 errors",
 		"  photos ", "  work ", " items)", "open: open loop, 500 requests a second", "all stages, ", "met  p99 < 10s: ", "met  wrong == 0: 0", "corrected ", "\npassed\n")
 	stages := c.report["stages"].([]any)
 	first := stages[0].(map[string]any)

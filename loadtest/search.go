@@ -193,8 +193,8 @@ func (p *program) capacity(f *searchFlags, runner stage.Runner, d *report.Search
 	c := search.Capacity{From: int(f.from), Most: int(f.most), Gain: f.gain, Stage: f.stage(f.seed)}
 	limit := c.Search(p.ctx, runner.Run, func(s search.Step) { p.say(report.StepText(s)) })
 	d.Steps, d.Best, d.Interrupted = limit.Steps, limit.Throughput, limit.Interrupted
-	d.Found = fmt.Sprintf("capacity %.1f answers a second, reached with %g in flight (p50 %s, p99 %s)", limit.Throughput, limit.Knee.Load,
-		limit.Knee.Result.Result.Latency.P50.Round(10*time.Microsecond), limit.Knee.Result.Result.Latency.P99.Round(10*time.Microsecond))
+	d.Found = fmt.Sprintf("capacity %.1f answers a second, reached with %g in flight (%s)", limit.Throughput, limit.Knee.Load,
+		report.LatencyText(limit.Knee.Result.Result.Latency))
 	if limit.Grew && !limit.Interrupted {
 		d.Found += "; it still grew at the highest concurrency that was tried"
 	}

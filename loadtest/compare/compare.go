@@ -122,8 +122,9 @@ type Difference struct {
 	Ratio
 }
 
-// Differences are the sides' throughput and latencies. An error of Kind Invalid
-// says why there are none.
+// Differences are the sides' throughput and latencies, without a percentile for
+// which any turn had too few answers. An error of Kind Invalid says why there are
+// none.
 func Differences(rounds []Round) ([]Difference, error) {
 	if len(rounds) == 0 {
 		return nil, failure.New(failure.Invalid, "there was no whole round to compare")
@@ -134,12 +135,12 @@ func Differences(rounds []Round) ([]Difference, error) {
 	list := make([]Difference, 0, 3)
 	for _, m := range []struct {
 		name, unit string
-		less       bool
+		percent    float64
 		get        func(measure.Result) float64
 	}{
-		{"throughput", "/s", false, measure.Result.Throughput},
-		{"p50", "ms", true, milliseconds(func(s measure.Spread) time.Duration { return s.P50 })},
-		{"p99", "ms", true, milliseconds(func(s measure.Spread) time.Duration { return s.P99 })},
+		{"throughput", "/s", 0, measure.Result.Throughput},
+		{"p50", "ms", 50, milliseconds(func(s measure.Spread) time.Duration { return s.P50 })},
+		{"p99", "ms", 99, milliseconds(func(s measure.Spread) time.Duration { return s.P99 })},
 	} {
 		var values [2][]float64
 		for _, round := range rounds {
@@ -151,7 +152,21 @@ func Differences(rounds []Round) ([]Difference, error) {
 		if !ok {
 			return nil, failure.New(failure.Invalid, "there is no %s to compare: a turn had no answers", m.name)
 		}
-		list = append(list, Difference{m.name, m.unit, m.less, ratio})
+		if m.percent == 0 || told(rounds, m.percent) {
+			list = append(list, Difference{m.name, m.unit, m.percent > 0, ratio})
+		}
 	}
 	return list, nil
+}
+
+// told tells whether a percentile says something of each turn.
+func told(rounds []Round, percent float64) bool {
+	for _, round := range rounds {
+		for side := range round.Results {
+			if !round.Results[side].Result.Latency.Tells(percent) {
+				return false
+			}
+		}
+	}
+	return true
 }

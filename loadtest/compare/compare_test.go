@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -152,6 +153,24 @@ func TestDifferencesOfNothing(t *testing.T) {
 	}
 	if _, err := compare.Differences(make([]compare.Round, 2)); failure.KindOf(err) != failure.Invalid || !strings.Contains(failure.Message(err), "a turn had no answers") {
 		t.Errorf("error = %v", err)
+	}
+}
+
+// Percentiles are compared when each turn had the answers for them.
+func TestDifferencesOfFewAnswers(t *testing.T) {
+	turn := func(n int64) stage.Result {
+		s := measure.Spread{Count: n, P50: time.Millisecond, P99: time.Millisecond}
+		return stage.Result{Result: measure.Result{Elapsed: time.Second, Answered: n, Latency: s}}
+	}
+	for n, want := range map[int64][]string{100: {"throughput", "p50", "p99"}, 99: {"throughput", "p50"}, 1: {"throughput"}} {
+		list, err := compare.Differences([]compare.Round{{Results: [2]stage.Result{turn(100), turn(100)}}, {Results: [2]stage.Result{turn(n), turn(100)}}})
+		var got []string
+		for _, d := range list {
+			got = append(got, d.Measure)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%d answers: %v, error %v", n, got, err)
+		}
 	}
 }
 

@@ -88,10 +88,12 @@ func TestFaults(t *testing.T) {
 	fail(measure.Overrun, "late")
 	fail("a\x1b[31m", strings.Repeat("x\n", 200))
 	d := 3 * time.Millisecond
-	known := measure.Spread{Min: d, Mean: d, P50: d, P90: d, P95: d, P99: d, P999: d, Max: d}
+	twice := measure.Spread{Count: 2, Min: d, Mean: d, P50: d, P90: d, P95: d, P99: d, P999: d, Max: d}
+	once := twice
+	once.Count = 1
 	want := []measure.FaultCount{
-		{Kind: "HTTP 503", Count: 2, Example: "first", Latency: known},
-		{Kind: "a [31m", Count: 1, Example: strings.Repeat("x ", 100) + "...", Latency: known},
+		{Kind: "HTTP 503", Count: 2, Example: "first", Latency: twice},
+		{Kind: "a [31m", Count: 1, Example: strings.Repeat("x ", 100) + "...", Latency: once},
 		{Kind: "overrun", Count: 1, Example: "late"},
 	}
 	got := r.Result()

@@ -47,6 +47,42 @@ func TestCorrected(t *testing.T) {
 	}
 }
 
+// A percentile says something when one value lies behind it.
+func TestTells(t *testing.T) {
+	for _, test := range []struct {
+		count   int64
+		percent float64
+		want    bool
+	}{
+		{0, 50, false},
+		{1, 50, false},
+		{2, 50, true},
+		{9, 90, false},
+		{10, 90, true},
+		{19, 95, false},
+		{20, 95, true},
+		{99, 99, false},
+		{100, 99, true},
+		{107, 99.9, false},
+		{999, 99.9, false},
+		{1000, 99.9, true},
+		{1 << 40, 99.9, true},
+		{1 << 40, 100, false},
+	} {
+		if got := (measure.Spread{Count: test.count}).Tells(test.percent); got != test.want {
+			t.Errorf("%g %% of %d: %v", test.percent, test.count, got)
+		}
+	}
+	r := measure.NewRecorder()
+	for range 7 {
+		r.Started()
+		r.Answered(measure.Answer{}, time.Millisecond, 0)
+	}
+	if got := r.Result(); got.Latency.Count != 7 || got.Lateness.Count != 7 {
+		t.Errorf("counted %d and %d", got.Latency.Count, got.Lateness.Count)
+	}
+}
+
 // Where nothing stalls, nothing is corrected; and a stall of a million intervals
 // takes no million steps.
 func TestCorrectedAtTheEnds(t *testing.T) {

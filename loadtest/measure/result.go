@@ -51,9 +51,20 @@ func PerSecond(n int64, in time.Duration) float64 {
 	return float64(n) / in.Seconds()
 }
 
-// Spread is a distribution in a few numbers. All are 0 when there are none.
+// Spread is a distribution of Count values in a few numbers. All are 0 when there
+// are none.
 type Spread struct {
+	Count                                    int64
 	Min, Mean, P50, P90, P95, P99, P999, Max time.Duration
+}
+
+// Tells tells whether a percentile says something: at least one value lies behind it.
+func (s Spread) Tells(percent float64) bool { return Tells(percent, s.Count) }
+
+// Tells tells whether a percentile of so many values has at least one behind it.
+func Tells(percent float64, count int64) bool {
+	const rounding = 1e-9 // 100 - 99.9 is slightly less than 0.1
+	return percent < 100 && float64(count)*(100-percent) >= 100*(1-rounding)
 }
 
 // Result sums up what has happened until now.
@@ -84,7 +95,8 @@ func (d *distribution) spread() Spread {
 		return Spread{}
 	}
 	return Spread{
-		Min: d.least, Mean: d.sum / time.Duration(n), Max: d.most,
+		Count: n,
+		Min:   d.least, Mean: d.sum / time.Duration(n), Max: d.most,
 		P50: d.at(50), P90: d.at(90), P95: d.at(95), P99: d.at(99), P999: d.at(99.9),
 	}
 }

@@ -60,12 +60,15 @@ func (d document) all(name string) []*html.Node {
 	return found
 }
 
-// words are a node's text, on one line.
+// words are a node's text, on one line. Where a line may break it goes on.
 func words(n *html.Node) string {
 	var b strings.Builder
 	for c := range n.Descendants() {
 		if c.Type == html.TextNode {
-			b.WriteString(c.Data + " ")
+			b.WriteString(c.Data)
+			if next := c.NextSibling; next == nil || next.Data != "wbr" {
+				b.WriteByte(' ')
+			}
 		}
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
@@ -151,7 +154,7 @@ func TestNothingRuns(t *testing.T) {
 	for name, r := range map[string]*page.Report{"full": full(), "hostile": hostileReport()} {
 		t.Run(name, func(t *testing.T) {
 			d := written(t, r)
-			known := strings.Fields("html head meta title style body header main section footer nav h1 h2 h3 p span dl div dt dd pre code ul li a " +
+			known := strings.Fields("html head meta title style body header main section footer nav h1 h2 h3 p span wbr dl div dt dd pre code ul li a " +
 				"table thead tbody tr th td figure figcaption details summary svg desc path text rect circle")
 			for n := range d.root.Descendants() {
 				if n.Type == html.CommentNode || n.Type == html.ElementNode && !slices.Contains(known, n.Data) {
@@ -310,7 +313,9 @@ func TestOutcome(t *testing.T) {
 		"missed":            {page.Report{Thresholds: []page.Threshold{met, missed}}, "✗ 1 of 2 bars missed"},
 		"rows":              {page.Report{Tables: []page.Table{{Bars: true, Rows: rows}}}, "✗ 1 of 2 bars missed"},
 		"more is better":    {page.Report{Comparisons: []page.Comparison{{Ratio: 1.5, Bar: 1.5}}}, "✓ The bar was met"},
-		"less is better":    {page.Report{Comparisons: []page.Comparison{{Ratio: 0.8, Bar: 0.7, LessIsBetter: true}}}, "✗ 1 of 1 bars missed"},
+		"less is better":    {page.Report{Comparisons: []page.Comparison{{Ratio: 0.8, Bar: 0.7, LessIsBetter: true}}}, "✗ The bar was missed"},
+		"its own":           {page.Report{Outcome: &page.Outcome{Verdict: page.Good, Text: "found"}, Thresholds: []page.Threshold{missed}}, "✓ found"},
+		"no verdict":        {page.Report{Outcome: &page.Outcome{Text: "A is faster"}}, "A is faster"},
 		"comparison to see": {page.Report{Comparisons: []page.Comparison{{Ratio: 0.8}}}, ""},
 	}
 	for name, test := range tests {
@@ -335,7 +340,7 @@ func TestComparisons(t *testing.T) {
 		ink        string
 		cells      string
 	}{
-		"better":        {page.Comparison{Measure: "m", Ratio: 1.5, Low: 1.4, High: 1.6}, "good", "1.50× 1.40 to 1.60 –"},
+		"better":        {page.Comparison{Measure: "m", Ratio: 1.5, Low: 1.4, High: 1.6}, "good", "1.50× 1.40 to 1.60"},
 		"worse":         {page.Comparison{Measure: "m", Ratio: 1.5, Low: 1.4, High: 1.6, LessIsBetter: true}, "bad", "1.50×"},
 		"no difference": {page.Comparison{Measure: "m", Ratio: 1.5, Low: 0.9, High: 1.6}, "neutral", "0.900 to 1.60"},
 		"no interval":   {page.Comparison{Measure: "m", Ratio: 0.5, LessIsBetter: true, Bar: 0.75}, "good", "0.500× – ≤ 0.75×"},

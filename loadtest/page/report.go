@@ -14,6 +14,8 @@ import (
 type Report struct {
 	Title string
 	When  time.Time
+	// Outcome is the page's verdict; nil to count the bars that were met.
+	Outcome *Outcome
 	// Facts are what one must know to repeat the test: machine, versions, targets.
 	Facts []Fact
 	// Command is the command line.
@@ -24,9 +26,17 @@ type Report struct {
 	// before the runs.
 	Tables      []Table
 	Comparisons []Comparison
+	// ComparisonNote is a footnote to them.
+	ComparisonNote string
 	// Thresholds are those of the whole; a run has its own.
 	Thresholds []Threshold
 	Runs       []Run
+}
+
+// Outcome is what came of it all in a sentence.
+type Outcome struct {
+	Verdict Verdict
+	Text    string
 }
 
 // Fact is something known, such as {"cores", "2"}.
@@ -84,6 +94,10 @@ type Step struct {
 	// Ensemble is set for a model that is made of others. Its time is theirs, and
 	// what lies between them.
 	Ensemble bool
+	// Admitted are requests for the model that a gateway let in, of which Waited is
+	// the mean time before; 0 where no gateway told.
+	Admitted int64
+	Waited   time.Duration
 	// Queue and Compute are means over the requests that were computed, Total over
 	// all good ones.
 	Queue, Compute, Total time.Duration
@@ -112,7 +126,7 @@ type Service struct {
 type Comparison struct {
 	// Measure is what was compared, such as "throughput" or "p99".
 	Measure string
-	// A and B are the sides' names. The ratio is A's value by B's.
+	// A and B are the sides' names. The ratio is B's value by A's.
 	A, B string
 	// ValueA and ValueB are the sides' medians, with their units.
 	ValueA, ValueB string

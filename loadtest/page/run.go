@@ -1,6 +1,7 @@
 package page
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,11 +13,19 @@ import (
 // runView is a run as the template takes it.
 type runView struct {
 	ID, Name, Target, Load string
-	Tiles                  []tile
+	Cards                  []cards
 	Notes                  []string
 	Thresholds             *Table
-	Figures                []*figure
-	Tables                 []Table
+	// First are tables above the charts.
+	First   []Table
+	Figures []*figure
+	Tables  []Table
+}
+
+// cards are the numbers that stand out of the run, or of one of its stages.
+type cards struct {
+	Name, Load string
+	Tiles      []tile
 }
 
 // tile is a number that stands out.
@@ -31,7 +40,10 @@ const maxModels = 8
 func (f *figures) run(r *Run, n int) (runView, error) {
 	v := runView{
 		ID: "run" + strconv.Itoa(n+1), Name: r.Name, Target: r.Target, Load: r.Load,
-		Tiles: tiles(r.Result), Notes: r.Notes, Thresholds: thresholdTable(r.Thresholds), Tables: runTables(r),
+		Cards: r.cards(), Notes: r.Notes, Thresholds: thresholdTable(r.Thresholds), Tables: runTables(r),
+	}
+	if len(v.Cards) == 0 {
+		v.First = []Table{stageTable(r.Stages)}
 	}
 	add := func(fig *figure, err error) error {
 		if fig != nil {
@@ -52,12 +64,37 @@ func (f *figures) run(r *Run, n int) (runView, error) {
 	return v, nil
 }
 
+// maxCards is how many stages have cards. More are a table on top.
+const maxCards = 4
+
+// cards are the run's, or those of each of several stages: what has loads of its own
+// has no mean that says anything.
+func (r *Run) cards() []cards {
+	stages := r.measured()
+	if len(stages) < 2 {
+		return []cards{{Tiles: tiles(r.Result)}}
+	}
+	if len(stages) > maxCards {
+		return nil
+	}
+	all := make([]cards, len(stages))
+	for i, s := range stages {
+		all[i] = cards{s.Name, s.Load, tiles(s.Result)}
+	}
+	return all
+}
+
+// measured are the stages without the warm-ups.
+func (r *Run) measured() []Stage {
+	return slices.DeleteFunc(slices.Clone(r.Stages), func(s Stage) bool { return s.Warmup })
+}
+
 func tiles(r measure.Result) []tile {
-	p := func(d time.Duration) string {
-		if r.Answered == 0 {
-			return none
+	p := func(name string, percent float64, value time.Duration, note string, least int64) tile {
+		if !r.Latency.Tells(percent) {
+			return tile{Name: name, Value: none, Note: "told from " + whole(least) + " answers on"}
 		}
-		return latency(d)
+		return tile{Name: name, Value: latency(value), Note: note}
 	}
 	errors := tile{Name: "errors", Value: whole(r.Errors), Note: share(r.Errors, r.Requests()) + " of requests"}
 	if r.Errors > 0 {
@@ -65,9 +102,9 @@ func tiles(r measure.Result) []tile {
 	}
 	return []tile{
 		{Name: "throughput", Value: digits(r.Throughput()) + "/s", Note: whole(r.Answered) + " answers in " + digits(r.Elapsed.Seconds()) + "\u00a0s"},
-		{Name: "p50", Value: p(r.Latency.P50), Note: "half were faster"},
-		{Name: "p99", Value: p(r.Latency.P99), Note: "1 of 100 was slower"},
-		{Name: "p99.9", Value: p(r.Latency.P999), Note: "1 of 1,000 was slower"},
+		p("p50", 50, r.Latency.P50, "half were faster", 2),
+		p("p99", 99, r.Latency.P99, "1 of 100 was slower", 100),
+		p("p99.9", 99.9, r.Latency.P999, "1 of 1,000 was slower", 1000),
 		errors,
 	}
 }
@@ -77,6 +114,9 @@ func (f *figures) latency(r *Run) (*figure, error) {
 		return nil, nil
 	}
 	caption := "How long good answers took, from when a request was due, by " + width(r.Timeline) + "."
+	if slices.ContainsFunc(r.Timeline, func(i measure.Interval) bool { return i.Answered > 0 && !measure.Tells(99, i.Answered) }) {
+		caption += " Of fewer than 100 answers the p99 is the slowest, of fewer than 10 the p90 too."
+	}
 	return f.figure("Latency over time", caption, described(r.Timeline), timelineTable(r.Timeline), func(l svg.Label) (chart.Picture, error) {
 		return chart.Latency(l, r.Timeline, spans(r.Stages))
 	})
@@ -98,7 +138,11 @@ func (f *figures) percentiles(r *Run) (*figure, error) {
 		return nil, nil
 	}
 	caption := "The latency that so many percent of the answers did not exceed. Each nine takes the same room."
-	description := "The curve of latency by percentile. The median is " + latency(r.Result.Latency.P50) + ", the 99th percentile " + latency(r.Result.Latency.P99) + "."
+	if len(r.measured()) > 1 {
+		caption = "The latency that so many percent of the answers of all stages together did not exceed. Each nine takes the same room."
+	}
+	l := r.Result.Latency
+	description := "The curve of latency by percentile. The median is " + past(l, 50, l.P50, latency) + ", the 99th percentile " + past(l, 99, l.P99, latency) + "."
 	return f.figure("Percentiles", caption, description, percentileTable(r.Percentiles), func(l svg.Label) (chart.Picture, error) {
 		p, err := chart.Percentiles(l, []chart.Curve{{Name: r.Name, Points: r.Percentiles}})
 		p.Keys = nil // one line needs no legend
@@ -127,7 +171,7 @@ func (f *figures) curves(runs []Run) (*figure, error) {
 func (f *figures) split(r *Run) (*figure, error) {
 	parts := make([]chart.Part, len(r.Steps))
 	for i, s := range r.Steps {
-		part := chart.Part{Name: shortName(r.Steps, s), Queue: s.Queue, Compute: s.Compute}
+		part := chart.Part{Name: shortName(r.Steps, s), Gateway: s.Waited, Queue: s.Queue, Compute: s.Compute}
 		if s.Ensemble {
 			part.Queue, part.Compute, part.Whole = 0, 0, s.Total
 		}
@@ -136,10 +180,43 @@ func (f *figures) split(r *Run) (*figure, error) {
 	if len(parts) == 0 {
 		return nil, nil
 	}
-	caption := "The mean time of a request in each model, by the server's statistics: waiting, then computing. An ensemble's whole time is that of its steps and of what lies between them."
+	caption := "The mean time of a request in each model, by the server's statistics: waiting, then computing. An ensemble's whole time is that of its steps and of what lies between them." + beyond(r)
 	return f.figure("Where the time goes", caption, "Bars of queue and compute time for each model.", stepTable(r.Steps), func(l svg.Label) (chart.Picture, error) {
 		return chart.Split(l, parts)
 	})
+}
+
+// beyond says what the client measured besides the time of the model that it asked:
+// nothing where it is not clear which that is, or where the model's requests were
+// slower, so that others must have asked it too.
+func beyond(r *Run) string {
+	asked, ok := outermost(r.Steps)
+	mean := r.Result.Latency.Mean
+	rest := mean - asked.Waited - asked.Total
+	if !ok || rest < 0 {
+		return ""
+	}
+	text := " The client measured a mean of " + latency(mean) + ": "
+	if asked.Admitted > 0 {
+		return text + latency(asked.Waited) + " waiting at the gateway, " + latency(asked.Total) + " in " + asked.Model +
+			", and " + latency(rest) + " for the network, encoding and sending."
+	}
+	return text + latency(asked.Total) + " in " + asked.Model + ", and " + latency(rest) +
+		" for what no model sees: waiting at a gateway's admission (told with --metrics of its admin port), the network, encoding and sending."
+}
+
+// outermost is the one ensemble, or the one model.
+func outermost(steps []Step) (found Step, ok bool) {
+	for _, s := range steps {
+		if !s.Ensemble && len(steps) > 1 {
+			continue
+		}
+		if ok {
+			return Step{}, false
+		}
+		found, ok = s, true
+	}
+	return found, ok
 }
 
 func (f *figures) batches(b Batches) (*figure, error) {

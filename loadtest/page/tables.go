@@ -34,7 +34,7 @@ func summaryTable(runs []Run) *Table {
 	for _, r := range runs {
 		l := r.Result.Latency
 		t.Rows = append(t.Rows, row(r.Name, r.Load, whole(r.Result.Requests()), digits(r.Result.Throughput()),
-			milliseconds(l.P50), milliseconds(l.P90), milliseconds(l.P99), whole(r.Result.Errors)))
+			past(l, 50, l.P50, milliseconds), past(l, 90, l.P90, milliseconds), past(l, 99, l.P99, milliseconds), whole(r.Result.Errors)))
 	}
 	return t
 }
@@ -43,12 +43,12 @@ func summaryTable(runs []Run) *Table {
 func runTables(r *Run) []Table {
 	var tables []Table
 	if r.Result.Answered > 0 {
-		tables = append(tables, spreadTable(r.Result))
+		tables = append(tables, spreadTable(r))
 	}
 	if len(r.Result.Faults) > 0 {
 		tables = append(tables, faultTable(r.Result))
 	}
-	if len(r.Stages) > 0 {
+	if n := len(r.measured()); len(r.Stages) > 0 && n <= maxCards {
 		tables = append(tables, stageTable(r.Stages))
 	}
 	if len(r.Services) > 0 {
@@ -57,18 +57,26 @@ func runTables(r *Run) []Table {
 	return tables
 }
 
-func spreadTable(r measure.Result) Table {
+// spreadTable has a row for each stage where there are several.
+func spreadTable(r *Run) Table {
 	cells := func(name string, s measure.Spread) Row {
-		return row(name, milliseconds(s.Min), milliseconds(s.Mean), milliseconds(s.P50), milliseconds(s.P90), milliseconds(s.P95),
-			milliseconds(s.P99), milliseconds(s.P999), milliseconds(s.Max))
+		return row(name, milliseconds(s.Min), milliseconds(s.Mean), past(s, 50, s.P50, milliseconds), past(s, 90, s.P90, milliseconds),
+			past(s, 95, s.P95, milliseconds), past(s, 99, s.P99, milliseconds), past(s, 99.9, s.P999, milliseconds), milliseconds(s.Max))
 	}
 	t := Table{
 		Title:  "Latency, ms",
 		Header: []string{"", "min", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"},
-		Rows:   []Row{cells("good answers", r.Latency)},
 	}
-	if r.Lateness.Max > 0 {
-		t.Rows = append(t.Rows, cells("sent late by", r.Lateness))
+	stages := r.measured()
+	if len(stages) < 2 {
+		t.Rows = []Row{cells("good answers", r.Result.Latency)}
+	} else {
+		for _, s := range stages {
+			t.Rows = append(t.Rows, cells(s.Name, s.Result.Latency))
+		}
+	}
+	if late := r.Result.Lateness; late.Max > 0 {
+		t.Rows = append(t.Rows, cells("sent late by", late))
 		t.Note = "Sent late: how long after a request was due the generator sent it."
 	}
 	return t
@@ -77,10 +85,7 @@ func spreadTable(r measure.Result) Table {
 func faultTable(r measure.Result) Table {
 	t := Table{Title: "Errors", Header: []string{"Kind", "Count", "Share", "Known after, p50", "p99", "The first said"}}
 	for _, f := range r.Faults {
-		p50, p99 := latency(f.Latency.P50), latency(f.Latency.P99)
-		if f.Latency == (measure.Spread{}) {
-			p50, p99 = none, none
-		}
+		p50, p99 := past(f.Latency, 50, f.Latency.P50, latency), past(f.Latency, 99, f.Latency.P99, latency)
 		t.Rows = append(t.Rows, row(f.Kind, whole(f.Count), share(f.Count, r.Requests()), p50, p99, f.Example))
 	}
 	return t
@@ -89,8 +94,9 @@ func faultTable(r measure.Result) Table {
 func stageTable(stages []Stage) Table {
 	t := Table{Title: "Stages", Note: "Warm-ups are not part of the run's figures.", Header: []string{"Stage", "Load", "From, s", "For, s", "Answers/s", "p50, ms", "p99, ms", "Errors"}}
 	for _, s := range stages {
+		l := s.Result.Latency
 		t.Rows = append(t.Rows, row(s.Name, s.Load, since(s.Start), since(s.Duration), digits(s.Result.Throughput()),
-			milliseconds(s.Result.Latency.P50), milliseconds(s.Result.Latency.P99), whole(s.Result.Errors)))
+			past(l, 50, l.P50, milliseconds), past(l, 99, l.P99, milliseconds), whole(s.Result.Errors)))
 	}
 	return t
 }
@@ -157,17 +163,21 @@ func percentileTable(points []measure.Percentile) Table {
 }
 
 func stepTable(steps []Step) Table {
-	t := Table{Header: []string{"Model", "Requests", "Failed", "From cache", "Runs", "Items a run", "Queue, ms", "Compute, ms", "Whole, ms"}}
+	t := Table{Header: []string{"Model", "Requests", "Failed", "From cache", "Runs", "Items a run", "At the gateway, ms", "Queue, ms", "Compute, ms", "Whole, ms"}}
 	for _, s := range steps {
 		batch, queue, compute := none, milliseconds(s.Queue), milliseconds(s.Compute)
 		if s.Runs > 0 {
 			batch = digits(float64(s.Inferences) / float64(s.Runs))
 		}
+		waited := none
+		if s.Admitted > 0 {
+			waited = milliseconds(s.Waited)
+		}
 		name := modelName(s.Model, s.Version)
 		if s.Ensemble {
 			name, batch, queue, compute = name+", an ensemble", none, none, none
 		}
-		t.Rows = append(t.Rows, row(name, whole(s.Requests), whole(s.Failed), whole(s.CacheHits), whole(s.Runs), batch, queue, compute, milliseconds(s.Total)))
+		t.Rows = append(t.Rows, row(name, whole(s.Requests), whole(s.Failed), whole(s.CacheHits), whole(s.Runs), batch, waited, queue, compute, milliseconds(s.Total)))
 	}
 	return t
 }

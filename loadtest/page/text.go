@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"triptych/loadtest/measure"
 )
 
 // none stands for a number that there is not.
@@ -22,6 +24,14 @@ func latency(d time.Duration) string {
 	default:
 		return digits(float64(d)/float64(time.Millisecond)) + " ms"
 	}
+}
+
+// past is a percentile of a spread as its text, none where no value lies behind it.
+func past(s measure.Spread, percent float64, value time.Duration, text func(time.Duration) string) string {
+	if !s.Tells(percent) {
+		return none
+	}
+	return text(value)
 }
 
 // milliseconds is a time for a column of them.
@@ -96,7 +106,7 @@ func size(n int64) string {
 
 // numeric tells whether a table's cell is a number, which stands on the right.
 func numeric(cell string) bool {
-	if cell == "" || cell == none {
+	if cell == "" || cell == none || cell == "-" {
 		return true
 	}
 	first := strings.TrimLeft(cell, "+-<>=≤≥ ")

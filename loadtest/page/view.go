@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"strconv"
+	"strings"
 	"time"
 
 	"triptych/loadtest/page/chart"
@@ -18,7 +19,7 @@ type view struct {
 	Facts       []Fact
 	Command     string
 	Notes       []string
-	Outcome     *outcome
+	Outcome     *Outcome
 	Tables      []Table
 	Comparisons *section
 	Thresholds  *Table
@@ -26,18 +27,14 @@ type view struct {
 	Summary *Table
 	Curves  *figure
 	Runs    []runView
+	// Single is set when the one run needs no heading: it has the page's.
+	Single bool
 	// Folded is set when there are so many runs that each is to be opened.
 	Folded bool
 }
 
 // maxOpen is how many runs are shown unfolded.
 const maxOpen = 6
-
-// outcome is the page's verdict in a sentence.
-type outcome struct {
-	Verdict Verdict
-	Text    string
-}
 
 // section is a chart and the table that is always shown with it.
 type section struct {
@@ -78,13 +75,14 @@ func newView(r *Report) (*view, error) {
 	v := &view{
 		Title: r.Title, Facts: r.Facts, Command: r.Command, Notes: r.Notes, Outcome: newOutcome(r),
 		Tables: r.Tables, Thresholds: thresholdTable(r.Thresholds), Summary: summaryTable(r.Runs), Folded: len(r.Runs) > maxOpen,
+		Single: len(r.Runs) == 1 && r.Runs[0].Name == r.Title,
 	}
 	if !r.When.IsZero() {
 		v.When = r.When.UTC().Format("2 January 2006, 15:04 UTC")
 	}
 	made := &figures{}
 	var err error
-	if v.Comparisons, err = made.comparisons(r.Comparisons); err != nil {
+	if v.Comparisons, err = made.comparisons(r.Comparisons, r.ComparisonNote); err != nil {
 		return nil, err
 	}
 	if v.Curves, err = made.curves(r.Runs); err != nil {
@@ -100,9 +98,12 @@ func newView(r *Report) (*view, error) {
 	return v, nil
 }
 
-// newOutcome counts what had a bar: thresholds, comparisons, and rows of tables. It is nil
-// when nothing had.
-func newOutcome(r *Report) *outcome {
+// newOutcome is the report's own, or counts what had a bar: thresholds, comparisons,
+// and rows of tables. It is nil when nothing had.
+func newOutcome(r *Report) *Outcome {
+	if r.Outcome != nil {
+		return r.Outcome
+	}
 	total, missed := 0, 0
 	count := func(met bool) {
 		total++
@@ -133,13 +134,29 @@ func newOutcome(r *Report) *outcome {
 	switch {
 	case total == 0:
 		return nil
+	case missed == 1 && total == 1:
+		return &Outcome{Bad, "The bar was missed"}
 	case missed > 0:
-		return &outcome{Bad, fmt.Sprintf("%d of %d bars missed", missed, total)}
+		return &Outcome{Bad, fmt.Sprintf("%d of %d bars missed", missed, total)}
 	case total == 1:
-		return &outcome{Good, "The bar was met"}
+		return &Outcome{Good, "The bar was met"}
 	default:
-		return &outcome{Good, fmt.Sprintf("All %d bars met", total)}
+		return &Outcome{Good, fmt.Sprintf("All %d bars met", total)}
 	}
+}
+
+// Parts are the value's text, cut where a line may break: behind slashes that stand
+// alone.
+func (f Fact) Parts() []string {
+	var parts []string
+	for _, part := range strings.SplitAfter(f.Value, "/") {
+		if last := len(parts) - 1; part == "/" && last >= 0 || last >= 0 && strings.HasSuffix(parts[last], "//") {
+			parts[last] += part
+			continue
+		}
+		parts = append(parts, part)
+	}
+	return parts
 }
 
 // String is the verdict's class, and its mark in a table.

@@ -40,7 +40,7 @@ func (c Comparison) Passed() bool {
 
 // TurnText is a turn in a line.
 func TurnText(round, side int, r stage.Result) string {
-	line := fmt.Sprintf("round %-2d %s %8.1f/s  p50 %-8s p99 %-8s errors %d", round+1, compare.SideName(side), r.Result.Throughput(), ms(r.Result.Latency.P50), ms(r.Result.Latency.P99), r.Result.Errors)
+	line := fmt.Sprintf("round %-2d %s %8.1f/s  p50 %-8s p99 %-8s errors %d", round+1, compare.SideName(side), r.Result.Throughput(), p50(r.Result.Latency), p99(r.Result.Latency), r.Result.Errors)
 	if r.Warmup.Note != "" {
 		line += "  (" + r.Warmup.Note + ")"
 	}
@@ -54,6 +54,9 @@ func (c Comparison) Text(w io.Writer) error {
 	fmt.Fprintf(&b, "%-11s %12s %12s %9s  %-18s\n", "", "A", "B", "B/A", "95 % interval")
 	for _, d := range c.Differences {
 		fmt.Fprintf(&b, "%-11s %12s %12s %8.3fx  %-18s  %s\n", d.Measure, value(d.A, d.Unit), value(d.B, d.Unit), d.Ratio.Ratio, interval(d.Ratio), d.Verdict(d.LessIsBetter))
+	}
+	if note := c.footnote(); note != "" {
+		b.WriteString(note + "\n")
 	}
 	for side := range c.Requests {
 		c.faultsOf(&b, side)

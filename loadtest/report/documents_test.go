@@ -202,7 +202,7 @@ func TestScenarioPage(t *testing.T) {
 	if diff := cmp.Diff(want, run.Thresholds); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if p.Title != "Day" || p.Notes[0] != "A day." || len(run.Notes) != 2 || len(p.Tables) != 1 || len(p.Tables[0].Rows) != 2 || p.Tables[0].Rows[1].Cells[2] != "100 (2000 items)" {
+	if p.Title != "Day" || len(p.Notes) != 2 || p.Notes[0] != "A day." || p.Outcome != nil || run.Load != "2 stages" || len(run.Notes) != 2 || len(p.Tables) != 1 || len(p.Tables[0].Rows) != 2 || p.Tables[0].Rows[1].Cells[2] != "100 (2000 items)" {
 		t.Errorf("%+v", p)
 	}
 }
@@ -232,11 +232,20 @@ func TestSearch(t *testing.T) {
 	if rows := p.Tables[0].Rows; len(rows) != 2 || rows[0].Verdict != page.Good || rows[1].Verdict != page.Bad || rows[1].Cells[6] != "p99 < 1s was 2s" || len(p.Runs) != 2 {
 		t.Errorf("%+v", p.Tables)
 	}
+	if s.Passed() || *p.Outcome != (page.Outcome{Verdict: page.Unsure, Text: "Ended early: 50 keep, 70 do not"}) || p.Title != "Search for the highest rate" {
+		t.Errorf("title %q, outcome %+v", p.Title, p.Outcome)
+	}
 	if s.Passed() {
 		t.Error("a search that was ended early passed")
 	}
-	if s.Interrupted = false; !s.Passed() {
+	if s.Interrupted = false; !s.Passed() || s.Page().Outcome.Verdict != page.Good {
 		t.Error("a search with an answer did not pass")
+	}
+	if s.Conditions = nil; s.Page().Title != "Search for the capacity" {
+		t.Errorf("title %q", s.Page().Title)
+	}
+	if s.Best = 0; s.Page().Outcome.Verdict != page.Bad {
+		t.Error("a search without an answer is good")
 	}
 }
 
@@ -266,6 +275,7 @@ closed loop, 4 in flight, 2 rounds
 throughput       100.0/s      200.0/s    2.000x  1.900 to 2.100      B is better by 2x
 p99               12.0ms       12.5ms    1.040x  0.900 to 1.200      no difference seen
 p50               12.0ms       12.5ms    1.040x  none                one round shows no interval
+A and B are medians over the rounds, B/A is the geometric mean of the rounds' own ratios: it may differ from the quotient of the columns.
 B, round 1: 1 times timeout: <late>
 B, round 2: 1 times timeout: <late>
 `
@@ -287,7 +297,7 @@ B, round 2: 1 times timeout: <late>
 		t.Errorf("%v", rounds)
 	}
 	p := c.Page()
-	if x := p.Comparisons[0]; x.A != "B" || x.ValueA != "200.0/s" || x.ValueB != "100.0/s" || x.Ratio != 2 || len(p.Tables[0].Rows) != 4 || p.Tables[0].Rows[0].Cells[1] != "B" {
+	if x := p.Comparisons[0]; x.A != "A" || x.ValueA != "100.0/s" || x.ValueB != "200.0/s" || !strings.HasPrefix(p.ComparisonNote, "A and B are medians") || x.Ratio != 2 || len(p.Tables[0].Rows) != 4 || p.Tables[0].Rows[0].Cells[1] != "B" {
 		t.Errorf("%+v", p)
 	}
 	if got := report.TurnText(0, 1, c.Rounds[0].Results[1]); got != "round 1  B    200.0/s  p50 6.00ms   p99 12.0ms   errors 1  (not steady after 1m0s: latency still drifted)" {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"triptych/loadtest/compare"
 	"triptych/loadtest/measure"
@@ -16,11 +17,11 @@ const interruptedNote = "The test was ended early."
 
 // Page is the report as a page.
 func (r Report) Page() *page.Report {
-	target := r.Settings.targetText()
-	run := runOf(r.Stage, target)
+	run := runOf(r.Stage)
+	run.Name = "Load test of " + r.Settings.Model
 	r.Usage.Fill(&run)
 	return &page.Report{
-		Title: "Load test of " + r.Settings.Model, When: r.Stage.Started, Facts: []page.Fact{{Name: "target", Value: target}},
+		Title: run.Name, When: r.Stage.Started, Facts: []page.Fact{{Name: "target", Value: r.Settings.targetText()}},
 		Notes: earlyNotes(r.Stage.Interrupted), Runs: []page.Run{run},
 	}
 }
@@ -33,21 +34,25 @@ func earlyNotes(interrupted bool) []string {
 }
 
 // runOf is one stage as a run.
-func runOf(r stage.Result, target string) page.Run {
+func runOf(r stage.Result) page.Run {
 	return page.Run{
-		Name: r.Stage.Name, Target: target, Load: r.Stage.Describe(), Result: r.Result,
-		Timeline: r.Intervals, Percentiles: r.Percentiles, Thresholds: thresholdsOf("", r.Verdicts), Notes: notesOf(r),
+		Name: r.Stage.Name, Load: r.Stage.Describe(), Result: r.Result,
+		Timeline: r.Intervals, Percentiles: r.Percentiles, Thresholds: thresholdsOf("", r.Verdicts), Notes: notesOf(r, ""),
 	}
 }
 
-// notesOf are remarks on a stage.
-func notesOf(r stage.Result) []string {
+// notesOf are remarks on a stage, which they name with of where there are several.
+func notesOf(r stage.Result, of string) []string {
 	var notes []string
 	if w := r.Warmup; w.Note != "" {
-		notes = append(notes, "Warm-up of "+r.Stage.Name+": "+w.Note+".")
+		notes = append(notes, "Warm-up"+of+": "+w.Note+".")
 	}
-	if c := r.Corrected; c.P99 > 0 {
-		notes = append(notes, fmt.Sprintf("A closed loop hides waits. Had callers of %s kept their rhythm while answers stalled, p50 would be %s, p99 %s and p99.9 %s.", r.Stage.Name, ms(c.P50), ms(c.P99), ms(c.P999)))
+	if c := r.Corrected; c.Tells(99) {
+		text := fmt.Sprintf("A closed loop hides waits. Had callers%s kept their rhythm while answers stalled, p50 would be %s and p99 %s", of, p50(c), p99(c))
+		if c.Tells(99.9) {
+			text += " and p99.9 " + p999(c)
+		}
+		notes = append(notes, text+".")
 	}
 	return notes
 }
@@ -62,25 +67,22 @@ func thresholdsOf(where string, verdicts []threshold.Verdict) []page.Threshold {
 
 // Page is the report as a page: one run of all stages.
 func (s Scenario) Page() *page.Report {
-	p := &page.Report{Title: s.Name, When: s.Started, Notes: earlyNotes(s.Interrupted), Thresholds: thresholdsOf("", s.Verdicts)}
+	p := &page.Report{Title: s.Name, When: s.Started, Notes: earlyNotes(s.Interrupted), Thresholds: thresholdsOf("", s.Verdicts), Outcome: s.outcome()}
 	if s.About != "" {
 		p.Notes = append([]string{s.About}, p.Notes...)
-	}
-	if !s.Passed() {
-		p.Notes = append(p.Notes, "Outcome: "+s.verdict()+".")
 	}
 	p.Facts = append(p.Facts, page.Fact{Name: "scenario", Value: s.File})
 	for _, line := range s.Requests {
 		p.Facts = append(p.Facts, page.Fact{Name: "requests", Value: line})
 	}
-	run := page.Run{Name: s.Name, Load: strconv.Itoa(len(s.Stages)) + " stages", Result: s.Whole, Timeline: s.Intervals, Percentiles: s.Percentiles}
+	run := page.Run{Name: s.Name, Load: s.load(), Result: s.Whole, Timeline: s.Intervals, Percentiles: s.Percentiles}
 	for _, r := range s.Stages {
 		if w := r.Warmup.Result; w.Elapsed > 0 {
 			run.Stages = append(run.Stages, page.Stage{Name: r.Stage.WarmupName(), Load: r.Stage.Describe(), Start: r.Started.Sub(s.Started), Duration: w.Elapsed, Warmup: true, Result: w})
 		}
 		run.Stages = append(run.Stages, page.Stage{Name: r.Stage.Name, Load: r.Stage.Describe(), Start: r.Began.Sub(s.Started), Duration: r.Result.Elapsed, Result: r.Result})
 		run.Thresholds = append(run.Thresholds, thresholdsOf(r.Stage.Name, r.Verdicts)...)
-		run.Notes = append(run.Notes, notesOf(r)...)
+		run.Notes = append(run.Notes, notesOf(r, " of "+r.Stage.Name)...)
 	}
 	s.Usage.Fill(&run)
 	p.Runs = []page.Run{run}
@@ -90,6 +92,22 @@ func (s Scenario) Page() *page.Report {
 	return p
 }
 
+// outcome says why the test failed, if it was no condition: those are counted.
+func (s Scenario) outcome() *page.Outcome {
+	if why, failed := strings.CutPrefix(s.verdict(), "FAILED: "); failed {
+		return &page.Outcome{Verdict: page.Bad, Text: "Failed: " + why}
+	}
+	return nil
+}
+
+// load is that of the one stage, or how many there are.
+func (s Scenario) load() string {
+	if len(s.Stages) == 1 {
+		return s.Stages[0].Stage.Describe()
+	}
+	return strconv.Itoa(len(s.Stages)) + " stages"
+}
+
 // parts is a table of the sorts of requests in each stage.
 func (s Scenario) parts() page.Table {
 	t := page.Table{Title: "By sort of request", Header: []string{"stage", "requests", "answered", "errors", "answers/s", "p50", "p99"}}
@@ -97,16 +115,39 @@ func (s Scenario) parts() page.Table {
 		for _, p := range r.Parts {
 			t.Rows = append(t.Rows, page.Row{Cells: []string{
 				r.Stage.Name, p.Name, strconv.FormatInt(p.Result.Answered, 10) + partItems(p.Result), strconv.FormatInt(p.Result.Errors, 10),
-				fmt.Sprintf("%.1f", measure.PerSecond(p.Result.Answered, r.Result.Elapsed)), ms(p.Result.Latency.P50), ms(p.Result.Latency.P99),
+				fmt.Sprintf("%.1f", measure.PerSecond(p.Result.Answered, r.Result.Elapsed)), p50(p.Result.Latency), p99(p.Result.Latency),
 			}})
 		}
 	}
 	return t
 }
 
+// outcome is what was found. Steps that fail are how it was.
+func (s Search) outcome() *page.Outcome {
+	switch {
+	case s.Interrupted:
+		return &page.Outcome{Verdict: page.Unsure, Text: "Ended early: " + s.Found}
+	case s.Passed():
+		return &page.Outcome{Verdict: page.Good, Text: upper(s.Found)}
+	default:
+		return &page.Outcome{Verdict: page.Bad, Text: upper(s.Found)}
+	}
+}
+
+// upper begins a sentence.
+func upper(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
 // Page is the report as a page: a table of the steps.
 func (s Search) Page() *page.Report {
-	p := &page.Report{Title: "Search: " + s.Found, When: s.Started, Notes: earlyNotes(s.Interrupted)}
+	p := &page.Report{Title: "Search for the highest rate", When: s.Started, Outcome: s.outcome()}
+	if len(s.Conditions) == 0 {
+		p.Title = "Search for the capacity"
+	}
 	for _, line := range s.Requests {
 		p.Facts = append(p.Facts, page.Fact{Name: "requests", Value: line})
 	}
@@ -114,15 +155,22 @@ func (s Search) Page() *page.Report {
 		p.Facts = append(p.Facts, page.Fact{Name: "to be kept", Value: c})
 	}
 	t := page.Table{Title: "Steps", Note: "In the order in which they were tried.", Header: []string{"load", "answers/s", "p50", "p99", "p99.9", "errors", "outcome"}}
+	tried := map[string]int{}
 	for _, step := range s.Steps {
 		r, row := step.Result.Result, page.Row{Verdict: page.Good}
 		outcome := "kept"
 		if !step.Kept {
 			row.Verdict, outcome = page.Bad, step.Why
 		}
-		row.Cells = []string{step.Result.Stage.Name, fmt.Sprintf("%.1f", r.Throughput()), ms(r.Latency.P50), ms(r.Latency.P99), ms(r.Latency.P999), strconv.FormatInt(r.Errors, 10), outcome}
+		name := step.Result.Stage.Name
+		if tried[name]++; tried[name] > 1 {
+			name = fmt.Sprintf("%s, try %d", name, tried[name])
+		}
+		row.Cells = []string{name, fmt.Sprintf("%.1f", r.Throughput()), p50(r.Latency), p99(r.Latency), p999(r.Latency), strconv.FormatInt(r.Errors, 10), outcome}
 		t.Rows = append(t.Rows, row)
-		p.Runs = append(p.Runs, runOf(step.Result, ""))
+		run := runOf(step.Result)
+		run.Name = name
+		p.Runs = append(p.Runs, run)
 	}
 	p.Tables = []page.Table{t}
 	return p
@@ -130,12 +178,11 @@ func (s Search) Page() *page.Report {
 
 // Page is the report as a page: the ratios, and a table of the rounds.
 func (c Comparison) Page() *page.Report {
-	p := &page.Report{Title: "Comparison of two servers", When: c.Started, Notes: earlyNotes(c.Interrupted)}
+	p := &page.Report{Title: "Comparison of two servers", When: c.Started, Notes: earlyNotes(c.Interrupted), Outcome: c.conclusion(), ComparisonNote: c.footnote()}
 	p.Facts = []page.Fact{{Name: "A", Value: c.Requests[0]}, {Name: "B", Value: c.Requests[1]}, {Name: "load", Value: fmt.Sprintf("%s, %d rounds", c.Load, len(c.Rounds))}}
 	for _, d := range c.Differences {
 		p.Comparisons = append(p.Comparisons, page.Comparison{
-			// The page divides its A by its B.
-			Measure: d.Measure, A: "B", B: "A", ValueA: value(d.B, d.Unit), ValueB: value(d.A, d.Unit),
+			Measure: d.Measure, A: compare.SideName(0), B: compare.SideName(1), ValueA: value(d.A, d.Unit), ValueB: value(d.B, d.Unit),
 			Ratio: d.Ratio.Ratio, Low: d.Low, High: d.High, LessIsBetter: d.LessIsBetter, Verdict: d.Verdict(d.LessIsBetter),
 		})
 	}
@@ -143,7 +190,7 @@ func (c Comparison) Page() *page.Report {
 	for n, round := range c.Rounds {
 		for _, side := range []int{round.First, 1 - round.First} {
 			r := round.Results[side].Result
-			t.Rows = append(t.Rows, page.Row{Cells: []string{strconv.Itoa(n + 1), compare.SideName(side), fmt.Sprintf("%.1f", r.Throughput()), ms(r.Latency.P50), ms(r.Latency.P99), strconv.FormatInt(r.Errors, 10)}})
+			t.Rows = append(t.Rows, page.Row{Cells: []string{strconv.Itoa(n + 1), compare.SideName(side), fmt.Sprintf("%.1f", r.Throughput()), p50(r.Latency), p99(r.Latency), strconv.FormatInt(r.Errors, 10)}})
 		}
 	}
 	p.Tables = []page.Table{t}

@@ -76,5 +76,5 @@ func (p *Progress) show(text string) {
 func line(phase string, last, now measure.Result) string {
 	rate := measure.PerSecond(now.Answered-last.Answered, now.Elapsed-last.Elapsed)
 	return fmt.Sprintf("%s %3.0fs  %d ok  %.1f/s  p50 %s  p99 %s  errors %d  in flight %d",
-		phase, now.Elapsed.Seconds(), now.Answered, rate, ms(now.Latency.P50), ms(now.Latency.P99), now.Errors, now.InFlight)
+		phase, now.Elapsed.Seconds(), now.Answered, rate, p50(now.Latency), p99(now.Latency), now.Errors, now.InFlight)
 }

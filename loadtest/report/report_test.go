@@ -17,7 +17,7 @@ import (
 )
 
 func spread(d time.Duration) measure.Spread {
-	return measure.Spread{Min: d, Mean: 2 * d, P50: 3 * d, P90: 4 * d, P95: 5 * d, P99: 6 * d, P999: 70 * d, Max: 8000 * d}
+	return measure.Spread{Count: 1000, Min: d, Mean: 2 * d, P50: 3 * d, P90: 4 * d, P95: 5 * d, P99: 6 * d, P999: 70 * d, Max: 8000 * d}
 }
 
 func example() report.Report {
@@ -60,6 +60,22 @@ errors
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A percentile with no answer behind it is not told.
+func TestTextOfFewAnswers(t *testing.T) {
+	r := example()
+	r.Stage.Result.Latency.Count, r.Stage.Result.Faults[1].Latency.Count = 107, 1
+	r.Stage.Corrected = r.Stage.Result.Latency
+	var out strings.Builder
+	if err := r.Text(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"p95 10.0ms  p99 12.0ms  p99.9 -  max 16.0s\n", "corrected   p50 6.00ms  p99 12.0ms  p99.9 -, had", "(known after p50 -, p99 -)\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
 	}
 }
 
@@ -141,8 +157,8 @@ func TestProgress(t *testing.T) {
 		terminal bool
 		want     string
 	}{
-		{"terminal", true, "\r\x1b[Ktest   1s  2 ok  2.0/s  p50 3.00ms  p99 3.00ms  errors 1  in flight 1" +
-			"\r\x1b[Ktest   2s  2 ok  0.0/s  p50 3.00ms  p99 3.00ms  errors 1  in flight 1\r\x1b[K"},
+		{"terminal", true, "\r\x1b[Ktest   1s  2 ok  2.0/s  p50 3.00ms  p99 -  errors 1  in flight 1" +
+			"\r\x1b[Ktest   2s  2 ok  0.0/s  p50 3.00ms  p99 -  errors 1  in flight 1\r\x1b[K"},
 		{"log", false, ""},
 	}
 	for _, tt := range tests {
@@ -173,8 +189,8 @@ func TestProgressInALog(t *testing.T) {
 		stop := report.NewProgress(&out, false).Watch("warm-up", measure.NewRecorder())
 		time.Sleep(21 * time.Second)
 		stop()
-		want := "warm-up  10s  0 ok  0.0/s  p50 0.00ms  p99 0.00ms  errors 0  in flight 0\n" +
-			"warm-up  20s  0 ok  0.0/s  p50 0.00ms  p99 0.00ms  errors 0  in flight 0\n"
+		want := "warm-up  10s  0 ok  0.0/s  p50 -  p99 -  errors 0  in flight 0\n" +
+			"warm-up  20s  0 ok  0.0/s  p50 -  p99 -  errors 0  in flight 0\n"
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

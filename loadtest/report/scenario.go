@@ -98,7 +98,7 @@ func stageText(b *strings.Builder, r stage.Result) {
 	}
 	for _, p := range r.Parts {
 		fmt.Fprintf(b, "  %-20s %d answered, %d errors, %.1f/s%s, p50 %s, p99 %s\n", p.Name, p.Result.Answered, p.Result.Errors,
-			measure.PerSecond(p.Result.Answered, r.Result.Elapsed), partItems(p.Result), ms(p.Result.Latency.P50), ms(p.Result.Latency.P99))
+			measure.PerSecond(p.Result.Answered, r.Result.Elapsed), partItems(p.Result), p50(p.Result.Latency), p99(p.Result.Latency))
 	}
 	faultsText(b, r.Result.Faults)
 	verdictsText(b, r.Verdicts)

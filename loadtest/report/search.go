@@ -30,7 +30,7 @@ func StepText(s search.Step) string {
 		mark = s.Why
 	}
 	r := s.Result.Result
-	line := fmt.Sprintf("%-14s %8.1f/s  p50 %-8s p99 %-8s errors %d  %s", s.Result.Stage.Name, r.Throughput(), ms(r.Latency.P50), ms(r.Latency.P99), r.Errors, mark)
+	line := fmt.Sprintf("%-14s %8.1f/s  p50 %-8s p99 %-8s errors %d  %s", s.Result.Stage.Name, r.Throughput(), p50(r.Latency), p99(r.Latency), r.Errors, mark)
 	if s.Result.Warmup.Note != "" {
 		line += " (" + s.Result.Warmup.Note + ")"
 	}

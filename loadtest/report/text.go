@@ -28,7 +28,7 @@ func resultText(b *strings.Builder, s stage.Result) {
 	row(b, "throughput", "%.1f/s%s", r.Throughput(), itemsText(r))
 	row(b, "latency", "%s", spreadText(r.Latency))
 	if c != (measure.Spread{}) {
-		row(b, "corrected", "p50 %s  p99 %s  p99.9 %s, had callers kept their rhythm while answers stalled", ms(c.P50), ms(c.P99), ms(c.P999))
+		row(b, "corrected", "p50 %s  p99 %s  p99.9 %s, had callers kept their rhythm while answers stalled", p50(c), p99(c), p999(c))
 	}
 	row(b, "bytes", "%s sent, %s received", bytesText(r.Sent), bytesText(r.Received))
 	row(b, "generator", "%.2f s of CPU: %.2f cores, %d us a request", s.CPU.Seconds(), cores(s), cpuPerRequest(s).Microseconds())
@@ -90,8 +90,12 @@ func knownText(s measure.Spread) string {
 	if s == (measure.Spread{}) {
 		return ""
 	}
-	return fmt.Sprintf(" (known after p50 %s, p99 %s)", ms(s.P50), ms(s.P99))
+	return " (known after " + LatencyText(s) + ")"
 }
+
+// LatencyText is the median and the 99th percentile in a few words, each "-" where
+// no value lies behind it.
+func LatencyText(s measure.Spread) string { return fmt.Sprintf("p50 %s, p99 %s", p50(s), p99(s)) }
 
 func (r Report) warmupText() string {
 	if r.Settings.WarmupSeconds == 0 {
@@ -117,8 +121,20 @@ func spreadText(s measure.Spread) string {
 		return "none"
 	}
 	return fmt.Sprintf("min %s  mean %s  p50 %s  p90 %s  p95 %s  p99 %s  p99.9 %s  max %s",
-		ms(s.Min), ms(s.Mean), ms(s.P50), ms(s.P90), ms(s.P95), ms(s.P99), ms(s.P999), ms(s.Max))
+		ms(s.Min), ms(s.Mean), p50(s), past(s, 90, s.P90), past(s, 95, s.P95), p99(s), p999(s), ms(s.Max))
 }
+
+// past is a percentile of a spread, "-" where no value lies behind it.
+func past(s measure.Spread, percent float64, value time.Duration) string {
+	if !s.Tells(percent) {
+		return "-"
+	}
+	return ms(value)
+}
+
+func p50(s measure.Spread) string  { return past(s, 50, s.P50) }
+func p99(s measure.Spread) string  { return past(s, 99, s.P99) }
+func p999(s measure.Spread) string { return past(s, 99.9, s.P999) }
 
 // ms is a time with three significant digits or so.
 func ms(d time.Duration) string {

@@ -30,6 +30,8 @@ type process struct {
 	// memory is resident bytes, started in seconds since 1970; 0 when not told.
 	memory  int64
 	started float64
+	// waits are those at a gateway's admission, by model.
+	waits map[string]span
 }
 
 // client asks by HTTP. It follows no redirects and uses no proxy.
@@ -77,14 +79,18 @@ func (c *client) process(ctx context.Context, e endpoint) process {
 		p.note = "The metrics of " + e.name + " can't be read: " + err.Error() + "."
 		return p
 	}
+	p.waits = waitsOf(families[admissionWait])
+	p.started, _ = value(families[startTime])
 	cpu, hasCPU := value(families[cpuSeconds])
 	memory, hasMemory := value(families[residentMemory])
 	if !hasCPU && !hasMemory {
+		if len(p.waits) > 0 {
+			return p
+		}
 		p.note = "The metrics of " + e.name + " say nothing of its processor time and memory."
 		return p
 	}
 	p.known, p.cpu, p.memory = true, time.Duration(cpu*float64(time.Second)), int64(memory)
-	p.started, _ = value(families[startTime])
 	return p
 }
 

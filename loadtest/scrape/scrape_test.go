@@ -267,6 +267,51 @@ func TestServices(t *testing.T) {
 	}
 }
 
+const admissionMetrics = `# TYPE triptych_admission_wait_seconds histogram
+triptych_admission_wait_seconds_bucket{model="chain",le="+Inf"} %[1]d
+triptych_admission_wait_seconds_sum{model="chain"} %[2]v
+triptych_admission_wait_seconds_count{model="chain"} %[1]d
+triptych_admission_wait_seconds_bucket{model="gone",le="+Inf"} 9
+triptych_admission_wait_seconds_sum{model="gone"} 9
+triptych_admission_wait_seconds_count{model="gone"} 9
+`
+
+// The gateway knows how long a request waited before any model was asked.
+func TestWaitAtTheGateway(t *testing.T) {
+	of := func(count int, seconds, started float64) string {
+		return fmt.Sprintf(processMetrics, 1, 1000, started) + fmt.Sprintf(admissionMetrics, count, seconds)
+	}
+	tests := map[string]struct {
+		before, after string
+		admitted      int64
+		waited        time.Duration
+	}{
+		"a wait":          {of(100, 1, 5), of(500, 41, 5), 400, 100 * time.Millisecond},
+		"none":            {of(100, 1, 5), of(500, 1, 5), 400, 0},
+		"the first":       {fmt.Sprintf(processMetrics, 1, 1000, 5), of(50, 5, 5), 50, 100 * time.Millisecond},
+		"counted anew":    {of(900, 90, 5), of(50, 5, 5), 50, 100 * time.Millisecond},
+		"another process": {of(10, 1, 5), of(50, 5, 6), 0, 0},
+		"alone":           {fmt.Sprintf(admissionMetrics, 100, 1.0), fmt.Sprintf(admissionMetrics, 500, 41.0), 400, 100 * time.Millisecond},
+		"not told":        {fmt.Sprintf(processMetrics, 1, 1000, 5), fmt.Sprintf(processMetrics, 1, 1000, 5), 0, 0},
+		"not a histogram": {"triptych_admission_wait_seconds 5\n", "triptych_admission_wait_seconds 6\n", 0, 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := start(t)
+			p := probe(t, target.Options{Protocol: target.GRPC, URL: s.grpc}, "gateway="+s.http+"/metrics")
+			s.tell(stats("model", 80), stats("chain", 80))
+			s.tellMetrics("%s", test.before)
+			before := p.Read(t.Context())
+			s.tell(stats("model", 480), stats("chain", 480))
+			s.tellMetrics("%s", test.after)
+			got := p.Read(t.Context()).Since(before)
+			if len(got.Steps) != 2 || got.Steps[0].Admitted != test.admitted || got.Steps[0].Waited != test.waited || got.Steps[1].Admitted != 0 {
+				t.Errorf("steps %+v", got.Steps)
+			}
+		})
+	}
+}
+
 func TestMetricsThatAreNotThere(t *testing.T) {
 	s := start(t)
 	s.tell()

@@ -50,6 +50,7 @@ func (s *Snapshot) Since(before *Snapshot) Usage {
 	slices.SortFunc(u.Batches, func(a, b page.Batches) int {
 		return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Version, b.Version))
 	})
+	u.addWaits(before.processes, s.processes)
 	u.addServices(before.processes, s.processes)
 	slices.Sort(u.Notes)
 	u.Notes = slices.Compact(u.Notes)
@@ -105,11 +106,22 @@ type span struct {
 
 // since is what was added to a count that does not go back.
 func since(now, then *inference.StatisticDuration) span {
-	if now.GetCount() < then.GetCount() || now.GetNs() < then.GetNs() {
-		return span{int64(now.GetCount()), time.Duration(now.GetNs())}
-	}
-	return span{int64(now.GetCount() - then.GetCount()), time.Duration(now.GetNs() - then.GetNs())}
+	return spanOf(now).since(spanOf(then))
 }
+
+func spanOf(d *inference.StatisticDuration) span {
+	return span{int64(d.GetCount()), time.Duration(d.GetNs())}
+}
+
+// since is what was added; all of it where counting has begun anew.
+func (s span) since(then span) span {
+	if s.count < then.count || s.sum < then.sum {
+		return s
+	}
+	return span{s.count - then.count, s.sum - then.sum}
+}
+
+func (s span) plus(other span) span { return span{s.count + other.count, s.sum + other.sum} }
 
 func (s span) mean() time.Duration {
 	if s.count == 0 {

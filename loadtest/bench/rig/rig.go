@@ -3,8 +3,6 @@
 package rig
 
 import (
-	"strings"
-
 	"github.com/spf13/pflag"
 
 	"triptych/loadtest/bench/rows"
@@ -55,6 +53,6 @@ func (o *Options) Draw(title, program string, args []string, book *rows.Book, ru
 	if book == nil || len(book.Report.Figures) == 0 || o.Page == "" {
 		return nil
 	}
-	command := strings.Join(append([]string{program}, args...), " ")
+	command := page.CommandLine(append([]string{program}, args...))
 	return sheet.Write(o.Page, title, command, book.Report, runs)
 }

@@ -49,21 +49,23 @@ func Sizes(l svg.Label, bars []Bar) (Picture, error) {
 	})
 }
 
-// Part is the time that one step takes: before it runs, and while it runs; or the
-// whole time of what is made of steps.
+// Part is the time that one step takes: at the gateway before any step, before it
+// runs, and while it runs; or the whole time of what is made of steps.
 type Part struct {
-	Name                  string
-	Queue, Compute, Whole time.Duration
+	Name                           string
+	Gateway, Queue, Compute, Whole time.Duration
 }
 
 // times are the stacked parts, in milliseconds.
-func (p Part) times() [3]float64 { return [3]float64{ms(p.Queue), ms(p.Compute), ms(p.Whole)} }
+func (p Part) times() [4]float64 {
+	return [4]float64{ms(p.Gateway), ms(p.Queue), ms(p.Compute), ms(p.Whole)}
+}
 
-func (p Part) sum() float64 { return ms(p.Queue + p.Compute + p.Whole) }
+func (p Part) sum() float64 { return ms(p.Gateway + p.Queue + p.Compute + p.Whole) }
 
 // partKeys are the legend of what times gives.
-func partKeys() [3]Key {
-	return [3]Key{{Fourth, "queue", Area}, {First, "compute", Area}, {Neutral, "whole ensemble", Area}}
+func partKeys() [4]Key {
+	return [4]Key{{Second, "waited at the gateway", Area}, {Fourth, "queue", Area}, {First, "compute", Area}, {Neutral, "whole ensemble", Area}}
 }
 
 // rowHeight is that of a row of a chart that lies on its side.

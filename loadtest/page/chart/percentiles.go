@@ -67,11 +67,11 @@ func drawable(points []measure.Percentile) plotter.XYs {
 	if len(points) == 0 {
 		return nil
 	}
-	total := float64(points[len(points)-1].Count)
+	total := points[len(points)-1].Count
 	var xys plotter.XYs
 	for _, at := range points {
 		slower := 1 - at.Percent/100
-		if x := 1 / slower; slower > 0 && x <= min(behind*furthest, 1.001*max(total, 1)) {
+		if x := 1 / slower; x <= behind*furthest && (at.Percent == 0 || measure.Tells(at.Percent, total)) {
 			xys = append(xys, plotter.XY{X: x, Y: max(ms(at.Latency), 0.001)})
 		}
 	}
