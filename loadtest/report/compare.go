@@ -36,7 +36,7 @@ func (c Comparison) Passed() bool { return len(c.Differences) > 0 && c.Errors() 
 
 // TurnText is a turn in a line.
 func TurnText(round, side int, r stage.Result) string {
-	line := fmt.Sprintf("round %-2d %s %8.1f/s  p50 %-8s p99 %-8s errors %d", round+1, compare.SideName(side), r.Result.Throughput(), ms(r.Result.Latency.P50), ms(r.Result.Latency.P99), r.Result.Errors)
+	line := fmt.Sprintf("round %-2d %s %8.1f/s  p50 %-8s p99 %-8s %s", round+1, compare.SideName(side), r.Result.Throughput(), ms(r.Result.Latency.P50), ms(r.Result.Latency.P99), errorsText(r.Result))
 	if r.Warmup.Note != "" {
 		line += "  (" + r.Warmup.Note + ")"
 	}
