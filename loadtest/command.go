@@ -113,7 +113,7 @@ func (p *program) runTest(s *settings) error {
 	return p.send(s.outputFlags, []workload.Spec{spec}, s.seed, one.Timeout, func(work *workload.Workload, probes *probes) report.Document {
 		runner := stage.Runner{Workload: work, Progress: p.progress(s.outputFlags), Begin: func() { probes.begin(p.ctx) }}
 		result := runner.Run(p.ctx, one)
-		return report.Report{Settings: s.describe(spec, one, work.Items()), Stage: result, Usage: probes.end(p.ctx)}
+		return report.Report{Settings: s.describe(spec, one, work.Items()), Stage: result, ErrorsExcused: s.allowErrors, Usage: probes.end(p.ctx)}
 	})
 }
 
@@ -138,7 +138,7 @@ func (p *program) send(o outputFlags, specs []workload.Spec, seed uint64, timeou
 	if err := p.contact(o, work, timeout); err != nil {
 		return err
 	}
-	return p.finish(o, file, act(work, probes))
+	return p.finish(file, act(work, probes))
 }
 
 // run is the program: it returns the exit status.

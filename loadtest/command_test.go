@@ -228,6 +228,8 @@ func TestRunRefuses(t *testing.T) {
 		{"scenario by flags", []string{"--scenario", "x.yaml"}, "--scenario is for search and compare"},
 		{"deadline", []string{dir, "--deadline", "-1s"}, "--deadline is -1s"},
 		{"model", []string{dir, "--model", ""}, "--model is empty"},
+		{"tenant", []string{dir, "--tenant", "a b"}, `--tenant is "a b", must be 1 to 64 printable ASCII characters without blanks`},
+		{"tenant of a tensor", []string{"--tensor", "x:FP32:1", "--protocol", "grpc", "--tenant", "é"}, `--tenant is "é", must be 1 to 64`},
 		{"expected", []string{dir, "--expected", "nothing.json"}, "--expected: nothing.json can't be read"},
 		{"image", []string{filepath.Join(dir, "b")}, "can't be read"},
 		{"report", []string{dir, "--report", filepath.Join(dir, "no", "folder")}, "can't be written"},

@@ -124,7 +124,9 @@ func TestRunScenarioThatFails(t *testing.T) {
 		{"wrong answers", wrong.URL, scenario("}\n"), nil, statusErrors, []string{"10  wrong answer: ", "FAILED: there were no answers"}},
 		{"errors", busy.URL, plain, nil, statusErrors, []string{"10  HTTP 429 BUSY: full"}},
 		{"errors that are allowed, without any answer", busy.URL, plain + "thresholds: errors <= 100%", nil, statusErrors, []string{"FAILED: there were no answers"}},
-		{"allowed by a flag", busy.URL, plain, []string{"--allow-errors"}, statusGood, nil},
+		{"allowed by a flag", busy.URL, plain, []string{"--allow-errors"}, statusGood, []string{"\npassed\n"}},
+		{"a condition beside errors that are allowed", busy.URL, plain + "thresholds: requests > 10", []string{"--allow-errors"}, statusErrors, []string{"FAILED  requests > 10: 10"}},
+		{"a condition about errors beside the flag", busy.URL, plain + "thresholds: errors < 1%", []string{"--allow-errors"}, statusErrors, []string{"FAILED  errors < 1%: 100%"}},
 		{"not YAML", "", "a: [", nil, statusNotRun, nil},
 		{"no image", "", "requests: {images: nowhere}\nstages: {concurrency: 1, requests: 1}", nil, statusNotRun, nil},
 	}
@@ -189,6 +191,33 @@ func TestSearchForNothing(t *testing.T) {
 		t.Errorf("status %d", c.status)
 	}
 	contains(t, c.stdout, "no rate keeps the conditions: the lowest that was tried is 50/s")
+}
+
+// Errors that are allowed are no rate that was found.
+func TestSearchForNothingWithErrorsAllowed(t *testing.T) {
+	server := targettest.Start(t, func([]byte) ([]string, error) { return nil, failure.New(failure.Busy, "full") })
+	c := command(t, "r.json", "search", targettest.Pictures(t, "a"), "--url", server.URL, "--keep", "p99 < 10s", "--duration", "100ms", "--duration-most", "100ms", "--warmup", "0s", "--steps", "1", "--from", "100", "--allow-errors")
+	if c.status != statusErrors {
+		t.Errorf("status %d", c.status)
+	}
+}
+
+// One side's errors are allowed, and don't keep the comparison from being good.
+func TestCompareWithErrors(t *testing.T) {
+	var n atomic.Int64
+	server := targettest.Start(t, func(image []byte) ([]string, error) {
+		if n.Add(1)%2 == 0 {
+			return nil, failure.New(failure.Busy, "full")
+		}
+		return echo(image)
+	})
+	args := []string{"compare", server.URL, server.URL, targettest.Pictures(t, "a"), "--rounds", "2", "--duration", "100ms", "--warmup", "0s"}
+	if c := command(t, "r.json", args...); c.status != statusErrors {
+		t.Errorf("status %d\n%s%s", c.status, c.stdout, c.stderr)
+	}
+	if c := command(t, "r.json", append(args, "--allow-errors")...); c.status != statusGood {
+		t.Errorf("allowed: status %d\n%s%s", c.status, c.stdout, c.stderr)
+	}
 }
 
 func TestSearchForTheCapacity(t *testing.T) {
@@ -285,6 +314,7 @@ func TestCommandsRefuse(t *testing.T) {
 		{"rounds", []string{"compare", "a", "b", dir, "--rounds", "0"}, "--rounds is 0"},
 		{"protocol of a side", []string{"compare", "a", "b", dir, "--protocol-b", "x"}, `--protocol-b is "x"`},
 		{"compare duration", []string{"compare", "a", "b", dir, "--duration", "0"}, "--duration is 0s"},
+		{"tenant of a search", []string{"search", dir, "--capacity", "--tenant", "a b"}, `--tenant is "a b", must be 1 to 64 printable ASCII characters without blanks`},
 		{"compare without images", []string{"compare", "a", "b"}, "give an image or a folder of images"},
 	}
 	for _, tt := range tests {

@@ -158,7 +158,7 @@ func (p *program) runCompare(f *compareFlags) (err error) {
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	one := f.stage(f.seed)
-	d := report.Comparison{Started: time.Now(), Load: one.Describe()}
+	d := report.Comparison{Started: time.Now(), Load: one.Describe(), ErrorsExcused: f.allowErrors}
 	var log tail
 	plan := compare.Plan{Rounds: f.rounds, Stage: one, Seed: f.seed, Progress: p.progress(f.outputFlags), Log: &log}
 	defer func() { closeSides(plan.Sides) }()
@@ -180,5 +180,5 @@ func (p *program) runCompare(f *compareFlags) (err error) {
 	if d.Differences, err = compare.Differences(d.Rounds); err != nil {
 		return err
 	}
-	return p.finish(f.outputFlags, file, d)
+	return p.finish(file, d)
 }

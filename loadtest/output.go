@@ -22,7 +22,7 @@ type outputFlags struct {
 
 func (o *outputFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&o.report, "report", o.report, "File for the report: a page for a browser if it ends in .html, else JSON.")
-	fs.BoolVar(&o.allowErrors, "allow-errors", o.allowErrors, "End with status 0 even if there were errors.")
+	fs.BoolVar(&o.allowErrors, "allow-errors", o.allowErrors, "Requests that fail don't make the exit status 1. A condition that is not met, or a search that finds nothing, still does.")
 	fs.BoolVar(&o.quiet, "quiet", o.quiet, "Show no progress.")
 }
 
@@ -33,8 +33,8 @@ func (o *outputFlags) registerMetrics(fs *pflag.FlagSet) {
 
 // finish writes a document as text and into the report's file, and sets the exit
 // status.
-func (p *program) finish(o outputFlags, file *report.File, d report.Document) error {
-	if !d.Passed() && !o.allowErrors {
+func (p *program) finish(file *report.File, d report.Document) error {
+	if !d.Passed() {
 		p.status = statusErrors
 	}
 	return errors.Join(d.Text(p.stdout), file.Write(d, p.command))

@@ -10,6 +10,7 @@ import (
 	"triptych/loadtest/scenario"
 	"triptych/loadtest/target"
 	"triptych/loadtest/workload"
+	"triptych/shared/call"
 	"triptych/shared/config"
 	"triptych/shared/failure"
 )
@@ -84,6 +85,8 @@ func (r *requestFlags) validate() error {
 		return config.Wrong("deadline", "is %s, must be 0 or more", r.Deadline)
 	case r.Target.Model == "":
 		return config.Wrong("model", "is empty")
+	case r.Target.Tenant != "" && !call.ValidTenant(r.Target.Tenant):
+		return config.Wrong("tenant", "is %q, must be 1 to %d printable ASCII characters without blanks", r.Target.Tenant, call.MaxTenant)
 	case r.scenario != "" && (len(r.Images) > 0 || r.Tensor != ""):
 		return config.Wrong("scenario", "has requests of its own: images and a tensor can't be given beside it")
 	case r.Tensor != "":

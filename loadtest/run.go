@@ -20,7 +20,8 @@ docs/loadtest.md describes the file; loadtest/scenarios has examples.
 
 Exit status: 0 if all conditions are met and there were no errors, 1 otherwise, 2 if
 the test could not be run. A condition about errors, of a stage or of the whole, says
-what errors are allowed: without one there must be none.`
+what errors are allowed: without one there must be none, or --allow-errors. That flag
+excuses no condition.`
 
 // newRun makes the command for scenarios.
 func (p *program) newRun() *cobra.Command {
@@ -48,7 +49,7 @@ func (p *program) runScenario(name string, change scenario.Change, out outputFla
 	return p.send(out, s.Requests, s.Seed, longestTimeout(s), func(work *workload.Workload, probes *probes) report.Document {
 		d := report.Scenario{
 			Name: s.Name, About: s.About, File: name, Started: time.Now(), Requests: work.Describe(),
-			ErrorsAllowed: out.allowErrors || errorsAllowed(s),
+			ErrorsAllowed: errorsAllowed(s), ErrorsExcused: out.allowErrors,
 		}
 		timeline := measure.NewTimeline()
 		p.runStages(s, stage.Runner{

@@ -12,39 +12,53 @@ import (
 // don't know of each other do not all run to the same replica: M. Mitzenmacher, "The
 // Power of Two Choices in Randomized Load Balancing", IEEE Transactions on Parallel
 // and Distributed Systems 12(10), 2001. One that is out is not drawn, one that comes
-// back less often, and one that is on trial gets the call that it waits for. The one
-// that was tried before is left out; nil when there is no other.
+// back less often unless no other is in, and one that is on trial gets the call that
+// it waits for. The one that was tried before is left out; nil when there is no other.
 func (f *Fleet) pick(t target, tried *replica) (r *replica, onTrial bool) {
 	now := time.Now()
-	var two [2]*replica
-	n := 0
+	var in, back draw // back are those that come back, and were passed over
 	for _, r := range t.replicas {
 		share, trial := r.standing.Share(now)
 		switch {
-		case r == tried, share < 1 && !trial && rand.Float64() >= share:
-			continue
-		case trial && r.standing.Try():
-			return r, true
+		case r == tried:
 		case trial:
-			continue
-		}
-		n++
-		if n <= len(two) {
-			two[n-1] = r
-		} else if i := rand.IntN(n); i < len(two) {
-			two[i] = r
+			if r.standing.Try() {
+				return r, true
+			}
+		case share >= 1, rand.Float64() < share:
+			in.add(r)
+		case share > 0:
+			back.add(r)
 		}
 	}
-	switch n {
+	if in.n == 0 {
+		in = back
+	}
+	switch in.n {
 	case 0:
 		return anyOf(t.replicas, tried), false
 	case 1:
-		return two[0], false
+		return in.two[0], false
 	}
-	return f.better(t.key, two[0], two[1]), false
+	return f.better(t.key, in.two[0], in.two[1]), false
 }
 
-// anyOf is any of the replicas when none is in: to be wrong about all of them is more
+// draw is two at random of those that were added, once there are as many.
+type draw struct {
+	two [2]*replica
+	n   int
+}
+
+func (d *draw) add(r *replica) {
+	d.n++
+	if d.n <= len(d.two) {
+		d.two[d.n-1] = r
+	} else if i := rand.IntN(d.n); i < len(d.two) {
+		d.two[i] = r
+	}
+}
+
+// anyOf is any of the replicas when none is in, or comes back: to be wrong about all of them is more
 // likely than that nobody could answer.
 func anyOf(replicas []*replica, tried *replica) *replica {
 	if len(replicas) == 0 {

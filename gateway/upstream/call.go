@@ -38,14 +38,14 @@ func try[R any](ctx context.Context, f *Fleet, name, version string, question bo
 	}
 	first.pool.budget.Call()
 	got := launch(ctx, f, first, t, onTrial, ask)
-	if got.err == nil || ctx.Err() != nil || !refused(got.err, t.ready) {
-		return got.answer, got.peer, got.err
+	if got.err != nil && ctx.Err() == nil && refused(got.err, t.ready) {
+		if second, onTrial := f.second(got.err, first, t); second != nil {
+			trace.SpanFromContext(ctx).AddEvent("retry", trace.WithAttributes(
+				attribute.String("triptych.reason", failure.Message(got.err)), attribute.String("server.address", second.address)))
+			got = launch(ctx, f, second, t, onTrial, ask)
+		}
 	}
-	if second, onTrial := f.second(got.err, first, t); second != nil {
-		trace.SpanFromContext(ctx).AddEvent("retry", trace.WithAttributes(
-			attribute.String("triptych.reason", failure.Message(got.err)), attribute.String("server.address", second.address)))
-		got = launch(ctx, f, second, t, onTrial, ask)
-	}
+	queued.Add(ctx, got.queue)
 	return got.answer, got.peer, got.err
 }
 
@@ -109,14 +109,15 @@ func call[R any](ctx context.Context, f *Fleet, r *replica, t target, onTrial bo
 	if said, ok := rpc.Capacity(trailer); ok {
 		r.wordFor(t.key).hear(said, others, now)
 	}
+	got := result[R]{answer: answer, peer: r.pool.name, err: err}
 	if w := r.word(t.key); w != nil {
-		queued.Add(ctx, w.queue(now))
+		got.queue = w.queue(now)
 	}
 	if err == nil && len(t.replicas) > 1 {
 		r.wordFor(t.key).latency.Add(time.Now(), now-begun)
 	}
 	f.judge(ctx, r, t, onTrial, err, now)
-	return result[R]{answer, r.pool.name, err}
+	return got
 }
 
 // run makes a call at this replica, and counts it while it runs.

@@ -29,3 +29,22 @@ func TestForeign(t *testing.T) {
 		})
 	}
 }
+
+// What was said of the queue fades as that does.
+func TestQueue(t *testing.T) {
+	const age = 40 * time.Millisecond
+	for name, tt := range map[string]struct{ later, want time.Duration }{
+		"at once":       {0, age},
+		"half believed": {believed / 2, age / 2},
+		"faded":         {believed, 0},
+		"long ago":      {time.Hour, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var w word
+			w.hear(capacity.Report{Slots: 1, Running: 1, Waiting: 3, Age: age}, 1, time.Minute)
+			if got := w.queue(time.Minute + tt.later); got != tt.want {
+				t.Errorf("%v, want %v", got, tt.want)
+			}
+		})
+	}
+}

@@ -133,12 +133,25 @@ func (f *Fleet) round(ctx context.Context) {
 		fresh.Generation = old.Generation
 	} else {
 		fresh.Generation = old.Generation + 1
-		f.logger.Info("upstreams changed", "models", len(fresh.models), "away", len(fresh.away))
+		f.tell(old, fresh)
 	}
 	f.catalog.Store(fresh)
 	f.asked.Store(&began)
 	f.turn()
 	f.announce()
+}
+
+// tell says that there is a new catalog. That somebody has gone is worth a warning.
+func (f *Fleet) tell(old, fresh *Catalog) {
+	level := slog.LevelInfo
+	if f.Settled() == nil && len(fresh.away) > len(old.away) {
+		level = slog.LevelWarn
+	}
+	away := make([]string, len(fresh.away))
+	for i, err := range fresh.away {
+		away[i] = failure.Message(err)
+	}
+	f.logger.Log(context.Background(), level, "upstreams changed", "models", len(fresh.models), "away", away)
 }
 
 // untraced makes the servers that are asked leave their spans out: they follow

@@ -20,6 +20,7 @@ type result[R any] struct {
 	answer R
 	peer   string
 	err    error
+	queue  time.Duration // what requests have waited there lately, as far as is known
 }
 
 // flight is a call that may get a second one beside it, at another replica, while

@@ -19,7 +19,9 @@ type Comparison struct {
 	Load        string
 	Rounds      []compare.Round
 	Differences []compare.Difference
-	Interrupted bool
+	// ErrorsExcused is set when the command line excuses requests that fail.
+	ErrorsExcused bool
+	Interrupted   bool
 }
 
 // Errors is how many requests failed, on both sides.
@@ -31,8 +33,10 @@ func (c Comparison) Errors() int64 {
 	return n
 }
 
-// Passed tells whether there is a comparison without errors.
-func (c Comparison) Passed() bool { return len(c.Differences) > 0 && c.Errors() == 0 }
+// Passed tells whether there is a comparison, without errors that are not excused.
+func (c Comparison) Passed() bool {
+	return len(c.Differences) > 0 && (c.ErrorsExcused || c.Errors() == 0)
+}
 
 // TurnText is a turn in a line.
 func TurnText(round, side int, r stage.Result) string {

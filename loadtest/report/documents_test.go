@@ -146,6 +146,9 @@ func TestScenarioPassed(t *testing.T) {
 		"errors":          {func(s *report.Scenario) { s.Whole.Errors = 3 }, false, "FAILED: 3 errors, and no condition allows any"},
 		"errors allowed":  {func(s *report.Scenario) { s.Whole.Errors, s.ErrorsAllowed = 3, true }, true, "\npassed\n"},
 		"nothing":         {func(s *report.Scenario) { s.Whole.Answered, s.ErrorsAllowed = 0, true }, false, "FAILED: there were no answers"},
+		"all excused":     {func(s *report.Scenario) { s.Whole, s.ErrorsExcused = result(0, 3), true }, true, "\npassed\n"},
+		"none to excuse":  {func(s *report.Scenario) { s.Whole, s.ErrorsExcused = result(0, 0), true }, false, "FAILED: there were no answers"},
+		"missed, excused": {func(s *report.Scenario) { s.Verdicts, s.ErrorsExcused = []threshold.Verdict{{}}, true }, false, "\nFAILED\n"},
 		"a condition":     {func(s *report.Scenario) { s.Verdicts = []threshold.Verdict{{}} }, false, "\nFAILED\n"},
 		"one of a stage":  {func(s *report.Scenario) { s.Stages = []stage.Result{{Verdicts: []threshold.Verdict{{}}}} }, false, "\nFAILED\n"},
 		"all of no stage": {func(s *report.Scenario) { s.Stages = []stage.Result{{Verdicts: []threshold.Verdict{{Met: true}}}} }, true, "\npassed\n"},
@@ -275,6 +278,9 @@ B, round 2: 1 times timeout: <late>
 	}
 	if c.Passed() || c.Errors() != 2 {
 		t.Errorf("passed with %d errors", c.Errors())
+	}
+	if c.ErrorsExcused = true; !c.Passed() {
+		t.Error("errors that are excused count")
 	}
 	d := document(t, c)
 	wanted := map[string]any{"measure": "throughput", "unit": "/s", "a": 100.0, "b": 200.0, "b_by_a": 2.0, "low": 1.9, "high": 2.1, "difference_seen": true, "verdict": "B is better by 2x"}

@@ -180,3 +180,22 @@ func TestProgressInALog(t *testing.T) {
 		}
 	})
 }
+
+func TestReportPassed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		result          measure.Result
+		passed, excused bool // without the flag, and with it
+	}{
+		"good":     {result(3, 0), true, true},
+		"errors":   {result(3, 1), false, true},
+		"all fail": {result(0, 1), false, true},
+		"nothing":  {result(0, 0), false, false},
+	} {
+		r := report.Report{Stage: stage.Result{Result: tt.result}}
+		passed := r.Passed()
+		r.ErrorsExcused = true
+		if passed != tt.passed || r.Passed() != tt.excused {
+			t.Errorf("%s: passed %t, excused %t", name, passed, r.Passed())
+		}
+	}
+}

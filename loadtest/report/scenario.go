@@ -27,21 +27,26 @@ type Scenario struct {
 	Percentiles []measure.Percentile
 	// Verdicts are those of the conditions for the whole.
 	Verdicts []threshold.Verdict
-	// ErrorsAllowed is set when a condition says what errors are allowed, or the
-	// command line does.
+	// ErrorsAllowed is set when a condition says what errors are allowed.
 	ErrorsAllowed bool
+	// ErrorsExcused is set when the command line excuses requests that fail, were it
+	// all of them. It excuses no condition that is not met.
+	ErrorsExcused bool
 	Interrupted   bool
 	// Usage is what the servers say of the test, for a page.
 	Usage scrape.Usage
 }
 
 // Passed tells whether all conditions are met, and there were answers, and no
-// errors but those that are allowed.
+// errors but those that are allowed or excused.
 func (s Scenario) Passed() bool {
 	for _, r := range s.Stages {
 		if !r.Met() {
 			return false
 		}
+	}
+	if s.ErrorsExcused && s.Whole.Errors > 0 {
+		return threshold.Met(s.Verdicts)
 	}
 	return threshold.Met(s.Verdicts) && s.Whole.Answered > 0 && (s.ErrorsAllowed || s.Whole.Errors == 0)
 }
@@ -77,7 +82,7 @@ func (s Scenario) verdict() string {
 		return "passed"
 	case s.Whole.Answered == 0:
 		return "FAILED: there were no answers"
-	case !s.ErrorsAllowed && s.Whole.Errors > 0:
+	case !s.ErrorsAllowed && !s.ErrorsExcused && s.Whole.Errors > 0:
 		return fmt.Sprintf("FAILED: %d errors, and no condition allows any", s.Whole.Errors)
 	default:
 		return "FAILED"

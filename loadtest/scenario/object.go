@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"triptych/shared/call"
 	"triptych/shared/failure"
 )
 
@@ -110,6 +111,14 @@ func (o *object) done() {
 func (o *object) text(key string, to *string) {
 	if node, ok := o.scalar(key); ok {
 		*to = node.Value
+	}
+}
+
+// tenant reads the name of one.
+func (o *object) tenant(key string, to *string) {
+	o.text(key, to)
+	if *to != "" && !call.ValidTenant(*to) {
+		o.say(o.place(key), "%s is %q, must be 1 to %d printable ASCII characters without blanks", key, *to, call.MaxTenant)
 	}
 }
 

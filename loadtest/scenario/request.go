@@ -34,7 +34,7 @@ func (r *reader) request(node *yaml.Node) workload.Spec {
 	o.text("output", &s.Target.Output)
 	whole(o, "priority", &s.Target.Priority, 0, math.MaxInt32)
 	o.duration("deadline", &s.Deadline)
-	o.text("tenant", &s.Target.Tenant)
+	o.tenant("tenant", &s.Target.Tenant)
 	s.Target.Headers = merged(s.Target.Headers, o.pairs("headers"))
 	whole(o, "jobs", &s.JobItems, 1, workload.MaxJobItems)
 	o.text("expected", &s.Expected)

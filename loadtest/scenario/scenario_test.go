@@ -171,6 +171,8 @@ func TestReadRefuses(t *testing.T) {
 		{"version by classify", request("images: x, version: 1"), "no choice of a version"},
 		{"consistent", request("images: x, consistent: maybe"), "consistent must be true or false"},
 		{"weight", request("images: x, weight: -1"), `weight is "-1"`},
+		{"tenant", request("images: x, tenant: a b"), `:2:23: tenant is "a b", must be 1 to 64 printable ASCII characters without blanks`},
+		{"tenant beside another fault", request("tenant: a b"), `tenant is "a b"`},
 		{"no model", request("images: x, model: ''"), "model is empty"},
 		{"image", request("images: [{a: b}]"), "images must be texts"},
 		{"header", request("images: x, headers: {a: [b]}"), "a must be a single value"},

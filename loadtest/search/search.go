@@ -143,6 +143,9 @@ func (r Rate) step(ctx context.Context, run Run, rate float64) Step {
 			return Step{rate, result, false, fmt.Sprintf("%s was %s", v.Text, v.Measured)}
 		}
 	}
+	if elapsed := result.Result.Elapsed; result.GivenUp { // what it has kept until then says little
+		return Step{rate, result, false, fmt.Sprintf("given up after %s", elapsed.Round(time.Millisecond))}
+	}
 	// A queue that grew is answered after the last request was due.
 	if late := result.Result.Elapsed - s.Duration; late > s.Duration/10 {
 		step.Kept, step.Why = false, fmt.Sprintf("a backlog grew: the last answer came %s after the end", late.Round(time.Millisecond))

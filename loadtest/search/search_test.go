@@ -125,6 +125,33 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
+// What a fragment of a step says is not enough for its conditions to be kept.
+func TestGivenUp(t *testing.T) {
+	for name, tt := range map[string]struct {
+		latency time.Duration
+		why     string
+	}{
+		"good until then": {time.Millisecond, "given up after 300ms"},
+		"late until then": {time.Second, "p99 < 100ms was 1s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := rate(t)
+			r.Steps = 1
+			a := r.Search(t.Context(), func(_ context.Context, s stage.Stage) stage.Result {
+				got := stage.Result{
+					Stage: s, GivenUp: true, Result: measure.Result{Elapsed: 300 * time.Millisecond, Answered: 1000, Errors: 1},
+					Percentile: func(float64) time.Duration { return tt.latency },
+				}
+				got.Verdicts = threshold.All(s.Thresholds, got.Facts())
+				return got
+			}, func(search.Step) {})
+			if a.Best != 0 || a.Worst != 10 || a.Steps[0].Kept || a.Steps[0].Why != tt.why {
+				t.Errorf("best %v, kept %t, why %q, want %q", a.Best, a.Steps[0].Kept, a.Steps[0].Why, tt.why)
+			}
+		})
+	}
+}
+
 func TestInterruptedSearch(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0

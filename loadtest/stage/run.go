@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -28,9 +29,12 @@ type Runner struct {
 	// Begin, if there is one, is called between a warm-up and its measurement.
 	Begin func()
 	// Hopeless, if there is one, is asked now and then about a measurement that
-	// runs: true ends it.
+	// runs: true gives it up.
 	Hopeless func(measure.Result, Stage) bool
 }
+
+// errHopeless ends a measurement that is given up.
+var errHopeless = errors.New("there is no hope for this measurement")
 
 // look is how often Hopeless is asked.
 const look = 100 * time.Millisecond
@@ -54,7 +58,7 @@ func (r *Runner) Run(ctx context.Context, s Stage) Result {
 	}
 	before := measure.CPUTime()
 	if ctx.Err() == nil {
-		r.measure(ctx, s, phase, recorder)
+		result.GivenUp = r.measure(ctx, s, phase, recorder)
 	}
 	result.CPU = measure.CPUTime() - before
 	result.Result, result.Parts = recorder.Result(), phase.Parts()
@@ -67,21 +71,22 @@ func (r *Runner) Run(ctx context.Context, s Stage) Result {
 	return result
 }
 
-// measure is the stage without its warm-up.
-func (r *Runner) measure(ctx context.Context, s Stage, phase *workload.Phase, recorder *measure.Recorder) {
+// measure is the stage without its warm-up. It tells whether that was given up.
+func (r *Runner) measure(ctx context.Context, s Stage, phase *workload.Phase, recorder *measure.Recorder) (givenUp bool) {
 	defer r.Progress.Watch(s.Name, recorder)()
 	if r.Hopeless == nil {
 		s.drive(ctx, s.plan(), phase, recorder)
-		return
+		return false
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	defer every(ctx, look, func() {
 		if r.Hopeless(recorder.Result(), s) {
-			cancel()
+			cancel(errHopeless)
 		}
 	})()
-	defer cancel()
+	defer cancel(nil)
 	s.drive(ctx, s.plan(), phase, recorder)
+	return errors.Is(context.Cause(ctx), errHopeless)
 }
 
 func (s Stage) plan() load.Plan {

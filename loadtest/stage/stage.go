@@ -107,8 +107,10 @@ type Result struct {
 	CPU time.Duration
 	// Verdicts are those of the stage's thresholds.
 	Verdicts []threshold.Verdict
-	// Interrupted is set when the stage was ended early.
+	// Interrupted is set when the stage was ended early by the caller.
 	Interrupted bool
+	// GivenUp is set when Hopeless ended the measurement: all else is of a part of it.
+	GivenUp bool
 	// Intervals are the measurement over time, Percentiles its distribution.
 	Intervals   []measure.Interval
 	Percentiles []measure.Percentile

@@ -160,8 +160,26 @@ func TestHopeless(t *testing.T) {
 			Hopeless: func(r measure.Result, _ stage.Stage) bool { return r.InFlight > 10 },
 		}
 		got := r.Run(t.Context(), stage.Stage{Timeout: time.Hour, Duration: time.Hour, Arrivals: load.Arrivals{Rate: 10, MaxOutstanding: 1000}})
-		if got.Result.Elapsed > 5*time.Second || got.Interrupted || got.Result.Abandoned < 10 {
-			t.Errorf("%+v", got.Result)
+		if got.Result.Elapsed > 5*time.Second || got.Interrupted || !got.GivenUp || got.Result.Abandoned < 10 {
+			t.Errorf("interrupted %t, given up %t: %+v", got.Interrupted, got.GivenUp, got.Result)
+		}
+	})
+}
+
+// One of which there is hope until its end, or until the caller ends it, was not
+// given up.
+func TestHopeful(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := stage.Runner{
+			Workload: workload.Of("test", &server{time.Now(), always(time.Millisecond)}, 1), Progress: &watched{},
+			Hopeless: func(measure.Result, stage.Stage) bool { return false },
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		for _, want := range []bool{false, true} { // interrupted
+			if got := r.Run(ctx, stage.Stage{Concurrency: 1, Duration: 2 * time.Second, Timeout: time.Second}); got.Interrupted != want || got.GivenUp {
+				t.Errorf("interrupted %t, given up %t", got.Interrupted, got.GivenUp)
+			}
 		}
 	})
 }

@@ -108,14 +108,12 @@ func (m metric) value(text string) (float64, unit, error) {
 	}
 }
 
-// measure is the value in the unit of the bound.
+// measure is the value in the unit of the bound. There must be requests for a part
+// of them.
 func (m metric) measure(f Facts, u unit) float64 {
 	v := m.get(f)
-	if u != percent {
-		return v
+	if u == percent {
+		return 100 * v / float64(f.Result.Requests())
 	}
-	if n := f.Result.Requests(); n > 0 {
-		return 100 * v / float64(n)
-	}
-	return 0
+	return v
 }

@@ -95,14 +95,16 @@ func (t Threshold) LatencyBound() (percentile float64, bound time.Duration, ok b
 }
 
 // Judge holds facts against the condition. Without any answer no condition about
-// latency or throughput is met.
+// latency or throughput is met, and without any request none about a part of them.
 func (t Threshold) Judge(f Facts) Verdict {
-	value := t.metric.measure(f, t.unit)
-	met := holds(value, t.compare, t.bound)
-	if (t.unit == duration) && f.Result.Answered == 0 {
+	switch {
+	case (t.unit == duration || t.unit == perSecond) && f.Result.Answered == 0:
 		return Verdict{t.text, "no answers", false}
+	case t.unit == percent && f.Result.Requests() == 0:
+		return Verdict{t.text, "no requests", false}
 	}
-	return Verdict{t.text, show(value, t.unit), met}
+	value := t.metric.measure(f, t.unit)
+	return Verdict{t.text, show(value, t.unit), holds(value, t.compare, t.bound)}
 }
 
 // All judges each.

@@ -61,17 +61,36 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Nothing was answered: no latency is good enough then.
+// Without answers no latency and no rate is good enough, or bad enough; of no
+// requests there is no part.
 func TestJudgeNothing(t *testing.T) {
-	nothing := threshold.Facts{Percentile: func(float64) time.Duration { return 0 }}
-	for text, met := range map[string]bool{"p99 < 200ms": false, "mean < 1s": false, "errors < 1%": true, "throughput > 0": false} {
-		c, err := threshold.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := c.Judge(nothing); got.Met != met {
-			t.Errorf("%s: %+v", text, got)
-		}
+	failed := measure.Result{Elapsed: time.Second, Errors: 10}
+	for name, tt := range map[string]struct {
+		result   measure.Result
+		text     string
+		met      bool
+		measured string
+	}{
+		"latency":              {measure.Result{}, "p99 < 200ms", false, "no answers"},
+		"mean":                 {measure.Result{}, "mean < 1s", false, "no answers"},
+		"throughput":           {measure.Result{}, "throughput > 0", false, "no answers"},
+		"low throughput":       {failed, "throughput < 10", false, "no answers"},
+		"no items":             {failed, "items == 0", false, "no answers"},
+		"part of no requests":  {measure.Result{}, "errors < 1%", false, "no requests"},
+		"part of all that is":  {failed, "errors <= 100%", true, "100%"},
+		"too great a part":     {failed, "errors < 100%", false, "100%"},
+		"count of no requests": {measure.Result{}, "errors == 0", true, "0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := threshold.Parse(tt.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := c.Judge(threshold.Facts{Result: tt.result, Percentile: func(float64) time.Duration { return 0 }})
+			if got.Met != tt.met || got.Measured != tt.measured {
+				t.Errorf("%s: %+v, want %t, %s", tt.text, got, tt.met, tt.measured)
+			}
+		})
 	}
 }
 

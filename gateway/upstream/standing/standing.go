@@ -222,7 +222,7 @@ func (s *Standing) Look(now time.Time) bool {
 }
 
 // Found tells how one that was looked at was found. One that is not well is looked at
-// again after the base time.
+// again after the base time, or after the longest one if that is shorter.
 func (s *Standing) Found(now time.Time, well bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,6 +233,6 @@ func (s *Standing) Found(now time.Time, well bool) {
 		s.trying = false
 		s.mode.Store(int32(trial))
 	default:
-		s.until = now.Add(s.base)
+		s.until = now.Add(min(s.base, longestOut))
 	}
 }

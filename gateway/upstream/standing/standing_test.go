@@ -157,3 +157,13 @@ func TestLongestTimes(t *testing.T) {
 	c.pass(5 * time.Second)
 	c.share(1, false)
 }
+
+// A base time beyond the longest keeps nobody away for longer than that.
+func TestLongBaseTime(t *testing.T) {
+	t.Parallel()
+	c := &course{standing.New(10 * time.Minute), t, time.Now()}
+	c.Leave(c.now, false)
+	c.look(30*time.Second, false)
+	c.look(30*time.Second, true)
+	c.share(0, true)
+}

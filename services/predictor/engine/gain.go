@@ -90,7 +90,8 @@ func (g *gain) learn(gear int, bytes int64, took time.Duration) {
 			return
 		}
 	}
-	*known += weight * (math.Min(seen, mostOff**known) - *known)
+	was := *known
+	*known += weight * (math.Min(seen, mostOff*was) - was)
 	if g.best() != before {
 		g.runs, g.trial = 0, 0
 	}
