@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -56,7 +57,8 @@ A report file that ends in .html is a page for a browser.
 
 Exit status: 0 if all requests were answered, 1 if some failed or were answered
 wrongly (--allow-errors makes this 0) or none was sent, 2 if the test could not
-be run. Errors during --warmup are shown and don't count.`
+be run: nothing answers at the URL, or the server refuses for good, such as for a
+model that it does not have. Errors during --warmup are shown and don't count.`
 
 const examples = `  loadtest testdata/images --concurrency 32 --requests 20000 --verify-consistent
   loadtest testdata/images --protocol grpc --rate 200 --duration 60s --warmup 5s --report r.json
@@ -108,16 +110,16 @@ func (p *program) newCommand() *cobra.Command {
 func (p *program) runTest(s *settings) error {
 	one := s.stage()
 	spec := s.spec(one.InFlight())
-	return p.send(s.outputFlags, []workload.Spec{spec}, s.seed, func(work *workload.Workload, probes *probes) report.Document {
+	return p.send(s.outputFlags, []workload.Spec{spec}, s.seed, one.Timeout, func(work *workload.Workload, probes *probes) report.Document {
 		runner := stage.Runner{Workload: work, Progress: p.progress(s.outputFlags), Begin: func() { probes.begin(p.ctx) }}
 		result := runner.Run(p.ctx, one)
 		return report.Report{Settings: s.describe(spec, one, work.Items()), Stage: result, ErrorsExcused: s.allowErrors, Usage: probes.end(p.ctx)}
 	})
 }
 
-// send makes the report's file and prepares the requests, has them sent by act, and
-// writes what came of them.
-func (p *program) send(o outputFlags, specs []workload.Spec, seed uint64, act func(*workload.Workload, *probes) report.Document) (err error) {
+// send makes the report's file and prepares the requests, looks whether a server
+// answers one within the timeout, has them sent by act, and writes what came of them.
+func (p *program) send(o outputFlags, specs []workload.Spec, seed uint64, timeout time.Duration, act func(*workload.Workload, *probes) report.Document) (err error) {
 	file, err := report.Create(o.report)
 	if err != nil {
 		return err
@@ -133,6 +135,9 @@ func (p *program) send(o outputFlags, specs []workload.Spec, seed uint64, act fu
 		return err
 	}
 	defer func() { err = errors.Join(err, probes.close()) }()
+	if err := p.contact(o, work, timeout); err != nil {
+		return err
+	}
 	return p.finish(file, act(work, probes))
 }
 

@@ -14,6 +14,7 @@ import (
 	"triptych/loadtest/stage"
 	"triptych/loadtest/workload"
 	"triptych/shared/config"
+	"triptych/shared/failure"
 )
 
 const compareHelp = `Compare puts the same load on two servers in turn, in rounds in which chance says who
@@ -136,6 +137,20 @@ func closeSides(sides [2]compare.Side) {
 	}
 }
 
+// contactSides makes sure that both servers are there, of those that are not started
+// later.
+func (p *program) contactSides(f *compareFlags, sides [2]compare.Side) error {
+	for i, s := range sides {
+		if s.Start != "" {
+			continue
+		}
+		if err := p.contact(f.outputFlags, s.Workload, f.timeout); err != nil {
+			return failure.Prefix(compare.SideName(i), err)
+		}
+	}
+	return nil
+}
+
 func (p *program) runCompare(f *compareFlags) (err error) {
 	file, err := report.Create(f.report)
 	if err != nil {
@@ -152,6 +167,9 @@ func (p *program) runCompare(f *compareFlags) (err error) {
 			return err
 		}
 		d.Requests[i] = strings.Join(plan.Sides[i].Workload.Describe(), "; ")
+	}
+	if err := p.contactSides(f, plan.Sides); err != nil {
+		return err
 	}
 	d.Rounds, err = plan.Run(p.ctx, func(round, side int, r stage.Result) { p.say(report.TurnText(round, side, r)) })
 	if err != nil {

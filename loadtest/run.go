@@ -46,7 +46,7 @@ func (p *program) runScenario(name string, change scenario.Change, out outputFla
 	if err != nil {
 		return err
 	}
-	return p.send(out, s.Requests, s.Seed, func(work *workload.Workload, probes *probes) report.Document {
+	return p.send(out, s.Requests, s.Seed, longestTimeout(s), func(work *workload.Workload, probes *probes) report.Document {
 		d := report.Scenario{
 			Name: s.Name, About: s.About, File: name, Started: time.Now(), Requests: work.Describe(),
 			ErrorsAllowed: errorsAllowed(s), ErrorsExcused: out.allowErrors,
@@ -58,6 +58,15 @@ func (p *program) runScenario(name string, change scenario.Change, out outputFla
 		d.Intervals, d.Usage = timeline.Intervals(), probes.end(p.ctx)
 		return d
 	})
+}
+
+// longestTimeout is that of a first request.
+func longestTimeout(s scenario.Scenario) time.Duration {
+	var longest time.Duration
+	for _, one := range s.Stages {
+		longest = max(longest, one.Timeout)
+	}
+	return longest
 }
 
 // runStages runs all stages, and sums them up.

@@ -151,7 +151,7 @@ func (p *program) runSearch(f *searchFlags) error {
 	if err != nil {
 		return err
 	}
-	return p.send(f.outputFlags, specs, f.seed, func(work *workload.Workload, _ *probes) report.Document {
+	return p.send(f.outputFlags, specs, f.seed, f.timeout, func(work *workload.Workload, _ *probes) report.Document {
 		d := report.Search{Started: time.Now(), Requests: work.Describe()}
 		for _, c := range conditions {
 			d.Conditions = append(d.Conditions, c.String())
@@ -176,6 +176,7 @@ func (p *program) highest(f *searchFlags, runner stage.Runner, conditions []thre
 	one := f.stage(f.seed)
 	one.Thresholds = conditions
 	r := search.Rate{From: f.from, Least: load.MinRate, Most: f.most, Precision: f.precision, Steps: f.steps, Tries: f.tries, Stage: one, LongestStep: f.longest}
+	p.warnOfTime(f.outputFlags, r.Longest())
 	answer := r.Search(p.ctx, runner.Run, func(s search.Step) { p.say(report.StepText(s)) })
 	d.Steps, d.Best, d.Interrupted = answer.Steps, answer.Best, answer.Interrupted
 	switch {
@@ -191,6 +192,7 @@ func (p *program) highest(f *searchFlags, runner stage.Runner, conditions []thre
 // capacity searches for the greatest throughput.
 func (p *program) capacity(f *searchFlags, runner stage.Runner, d *report.Search) {
 	c := search.Capacity{From: int(f.from), Most: int(f.most), Gain: f.gain, Stage: f.stage(f.seed)}
+	p.warnOfTime(f.outputFlags, c.Longest())
 	limit := c.Search(p.ctx, runner.Run, func(s search.Step) { p.say(report.StepText(s)) })
 	d.Steps, d.Best, d.Interrupted = limit.Steps, limit.Throughput, limit.Interrupted
 	d.Found = fmt.Sprintf("capacity %.1f answers a second, reached with %g in flight (%s)", limit.Throughput, limit.Knee.Load,

@@ -129,6 +129,9 @@ func Differences(rounds []Round) ([]Difference, error) {
 	if len(rounds) == 0 {
 		return nil, failure.New(failure.Invalid, "there was no whole round to compare")
 	}
+	if err := silent(rounds); err != nil {
+		return nil, err
+	}
 	milliseconds := func(of func(measure.Spread) time.Duration) func(measure.Result) float64 {
 		return func(r measure.Result) float64 { return of(r.Latency).Seconds() * 1000 }
 	}
@@ -150,7 +153,7 @@ func Differences(rounds []Round) ([]Difference, error) {
 		}
 		ratio, ok := Estimate(values[0], values[1])
 		if !ok {
-			return nil, failure.New(failure.Invalid, "there is no %s to compare: a turn had no answers", m.name)
+			return nil, failure.New(failure.Invalid, "there is no %s to compare: it was 0 in a turn", m.name)
 		}
 		if m.percent == 0 || told(rounds, m.percent) {
 			list = append(list, Difference{m.name, m.unit, m.percent > 0, ratio})

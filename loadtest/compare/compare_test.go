@@ -151,7 +151,21 @@ func TestDifferencesOfNothing(t *testing.T) {
 	if _, err := compare.Differences(nil); failure.KindOf(err) != failure.Invalid || !strings.Contains(failure.Message(err), "no whole round") {
 		t.Errorf("error = %v", err)
 	}
-	if _, err := compare.Differences(make([]compare.Round, 2)); failure.KindOf(err) != failure.Invalid || !strings.Contains(failure.Message(err), "a turn had no answers") {
+	if _, err := compare.Differences(make([]compare.Round, 2)); failure.KindOf(err) != failure.Invalid || !strings.Contains(failure.Message(err), "A had no answers in round 1") {
+		t.Errorf("error = %v", err)
+	}
+}
+
+// Which side had no answers, and why, is said.
+func TestDifferencesOfASilentSide(t *testing.T) {
+	var rounds [2]compare.Round
+	for i := range rounds {
+		rounds[i].Results[0].Result = measure.Result{Answered: 5, Elapsed: time.Second}
+		rounds[i].Results[1].Result = measure.Result{Errors: 3, Faults: []measure.FaultCount{{Kind: measure.Connection, Count: 3, Example: "connection refused"}}}
+	}
+	_, err := compare.Differences(rounds[:])
+	want := "there is nothing to compare: B had no answers in round 1: 3 of 3 requests failed, most of them with connection: connection refused"
+	if failure.KindOf(err) != failure.Invalid || failure.Message(err) != want {
 		t.Errorf("error = %v", err)
 	}
 }

@@ -119,8 +119,12 @@ func (s *session) each(r request, tell func(*measure.Recorder)) {
 	}
 }
 
-// send makes request number n, which should have started at planned.
-func (s *session) send(work context.Context, n int64, planned time.Time) {
+// atOnce is within what a connection that fails costs no time.
+const atOnce = time.Millisecond
+
+// send makes request number n, which should have started at planned. It tells
+// whether the request was lost at once, for want of a server.
+func (s *session) send(work context.Context, n int64, planned time.Time) (lost bool) {
 	r := s.request(n, planned)
 	s.each(r, (*measure.Recorder).Started)
 	began := time.Now()
@@ -138,8 +142,11 @@ func (s *session) send(work context.Context, n int64, planned time.Time) {
 	case work.Err() != nil:
 		s.each(r, (*measure.Recorder).Abandoned)
 	default:
-		s.fail(r, measure.FaultOf(err), latency)
+		f := measure.FaultOf(err)
+		s.fail(r, f, latency)
+		return f.Unreached || f.Kind == measure.Connection && latency < atOnce
 	}
+	return false
 }
 
 func (s *session) fail(r request, f measure.Fault, latency time.Duration) {

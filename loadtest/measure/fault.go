@@ -30,10 +30,20 @@ const maxMessage = 200
 type Fault struct {
 	Kind    string
 	Message string
+	// Unreached is set where no server had the request: there was no connection.
+	Unreached bool
+	// Permanent is set where a server refused and no later try or other load will
+	// change that, as for a model that it does not have.
+	Permanent bool
 }
 
-// Error is the kind, then the message.
-func (f *Fault) Error() string { return f.Kind + ": " + f.Message }
+// Error is the kind, then the message, as a terminal can show them.
+func (f *Fault) Error() string {
+	if f.Message == "" {
+		return printable(f.Kind)
+	}
+	return printable(f.Kind) + ": " + printable(f.Message)
+}
 
 // FaultOf finds the Fault in err, or makes one of the kind Other.
 func FaultOf(err error) Fault {

@@ -40,7 +40,7 @@ func (c Comparison) Passed() bool {
 
 // TurnText is a turn in a line.
 func TurnText(round, side int, r stage.Result) string {
-	line := fmt.Sprintf("round %-2d %s %8.1f/s  p50 %-8s p99 %-8s errors %d", round+1, compare.SideName(side), r.Result.Throughput(), p50(r.Result.Latency), p99(r.Result.Latency), r.Result.Errors)
+	line := fmt.Sprintf("round %-2d %s %8.1f/s  p50 %-8s p99 %-8s %s", round+1, compare.SideName(side), r.Result.Throughput(), p50(r.Result.Latency), p99(r.Result.Latency), errorsText(r.Result))
 	if r.Warmup.Note != "" {
 		line += "  (" + r.Warmup.Note + ")"
 	}

@@ -224,6 +224,10 @@ func TestSearch(t *testing.T) {
 	if got := report.StepText(s.Steps[0]); got != want {
 		t.Errorf("step\n%s, want\n%s", got, want)
 	}
+	s.Steps[1].Result.Result.Errors, s.Steps[1].Result.Result.Faults = 9, []measure.FaultCount{{Kind: "HTTP 429 BUSY", Count: 8}, {Kind: "timeout", Count: 1}}
+	if got := report.StepText(s.Steps[1]); !strings.Contains(got, "  errors 9 (most HTTP 429 BUSY)  p99 < 1s was 2s") {
+		t.Errorf("step with errors\n%s", got)
+	}
 	d := document(t, s)
 	if steps := d["steps"].([]any); d["best_per_s"] != 50.0 || steps[1].(map[string]any)["why"] != "p99 < 1s was 2s" || steps[0].(map[string]any)["kept"] != true {
 		t.Errorf("%v", d)
@@ -300,7 +304,7 @@ B, round 2: 1 times timeout: <late>
 	if x := p.Comparisons[0]; x.A != "A" || x.ValueA != "100.0/s" || x.ValueB != "200.0/s" || !strings.HasPrefix(p.ComparisonNote, "A and B are medians") || x.Ratio != 2 || len(p.Tables[0].Rows) != 4 || p.Tables[0].Rows[0].Cells[1] != "B" {
 		t.Errorf("%+v", p)
 	}
-	if got := report.TurnText(0, 1, c.Rounds[0].Results[1]); got != "round 1  B    200.0/s  p50 6.00ms   p99 12.0ms   errors 1  (not steady after 1m0s: latency still drifted)" {
+	if got := report.TurnText(0, 1, c.Rounds[0].Results[1]); got != "round 1  B    200.0/s  p50 6.00ms   p99 12.0ms   errors 1 (timeout)  (not steady after 1m0s: latency still drifted)" {
 		t.Errorf("turn %q", got)
 	}
 }

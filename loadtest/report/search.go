@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"triptych/loadtest/measure"
 	"triptych/loadtest/search"
 )
 
@@ -30,11 +31,23 @@ func StepText(s search.Step) string {
 		mark = s.Why
 	}
 	r := s.Result.Result
-	line := fmt.Sprintf("%-14s %8.1f/s  p50 %-8s p99 %-8s errors %d  %s", s.Result.Stage.Name, r.Throughput(), p50(r.Latency), p99(r.Latency), r.Errors, mark)
+	line := fmt.Sprintf("%-14s %8.1f/s  p50 %-8s p99 %-8s %s  %s", s.Result.Stage.Name, r.Throughput(), p50(r.Latency), p99(r.Latency), errorsText(r), mark)
 	if s.Result.Warmup.Note != "" {
 		line += " (" + s.Result.Warmup.Note + ")"
 	}
 	return line
+}
+
+// errorsText counts errors and names the kind of most of them.
+func errorsText(r measure.Result) string {
+	switch len(r.Faults) {
+	case 0:
+		return fmt.Sprintf("errors %d", r.Errors)
+	case 1:
+		return fmt.Sprintf("errors %d (%s)", r.Errors, r.Faults[0].Kind)
+	default:
+		return fmt.Sprintf("errors %d (most %s)", r.Errors, r.Faults[0].Kind)
+	}
 }
 
 // Text writes the report for people. The steps were told as they happened.

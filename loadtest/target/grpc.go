@@ -10,6 +10,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -120,7 +121,7 @@ func (t *grpcTarget) Do(ctx context.Context, n int) (measure.Answer, error) {
 	}
 	var got reply
 	if err := conn.Invoke(ctx, inference.GRPCInferenceService_ModelInfer_FullMethodName, encoded(t.requests[n]), &got); err != nil {
-		return measure.Answer{}, grpcFault(err)
+		return measure.Answer{}, grpcFault(err, conn.GetState())
 	}
 	labels, err := t.read(n, &got.message)
 	if err != nil {
@@ -129,15 +130,20 @@ func (t *grpcTarget) Do(ctx context.Context, n int) (measure.Answer, error) {
 	return measure.Answer{Labels: labels, Sent: len(t.requests[n]), Received: got.size}, nil
 }
 
-// grpcFault names the code, and the reason that our own servers add to it.
-func grpcFault(err error) *measure.Fault {
+// grpcFault names the code, and the reason that our own servers add to it. The state
+// is that of the connection after the call.
+func grpcFault(err error, state connectivity.State) *measure.Fault {
 	s := status.Convert(err)
 	name := code.Code(s.Code()).String()
-	kind := "gRPC " + shorten(name)
+	f := &measure.Fault{
+		Kind: "gRPC " + shorten(name), Message: s.Message(),
+		Unreached: unreachedCall(s.Code(), state), Permanent: permanentCall(err),
+	}
 	for _, detail := range s.Details() {
 		if info, ok := detail.(*errdetails.ErrorInfo); ok && info.GetReason() != name {
-			return &measure.Fault{Kind: kind + " " + shorten(info.GetReason()), Message: s.Message()}
+			f.Kind += " " + shorten(info.GetReason())
+			break
 		}
 	}
-	return &measure.Fault{Kind: kind, Message: s.Message()}
+	return f
 }

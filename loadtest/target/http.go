@@ -57,7 +57,7 @@ func (c *client) post(ctx context.Context, header http.Header, body []byte, read
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
-		return measure.Answer{}, &measure.Fault{Kind: measure.Connection, Message: err.Error()}
+		return measure.Answer{}, connectionFault(err)
 	}
 	defer func() { _ = resp.Body.Close() }() // read to its end, or the connection is lost anyway
 	buffer := c.buffers.Get().(*bytes.Buffer)
@@ -86,9 +86,9 @@ func httpFault(status int, body []byte) *measure.Fault {
 	kind := "HTTP " + strconv.Itoa(status)
 	var e errorBody
 	if err := json.Unmarshal(body, &e); err != nil || e.Error == "" {
-		return &measure.Fault{Kind: kind, Message: string(body[:min(len(body), 1000)])}
+		return &measure.Fault{Kind: kind, Message: string(body[:min(len(body), 1000)]), Permanent: permanentStatus(status)}
 	}
-	return &measure.Fault{Kind: strings.TrimSpace(kind + " " + shorten(e.Code)), Message: e.Error}
+	return &measure.Fault{Kind: strings.TrimSpace(kind + " " + shorten(e.Code)), Message: e.Error, Permanent: permanentStatus(status)}
 }
 
 // shorten cuts a name that a server has chosen.

@@ -135,5 +135,5 @@ func jobFault(err error) error {
 	if errors.As(err, &refusal) {
 		return httpFault(refusal.Status, refusal.Body)
 	}
-	return &measure.Fault{Kind: measure.Connection, Message: err.Error()}
+	return connectionFault(err)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -76,6 +75,8 @@ func TestDo(t *testing.T) {
 func TestErrors(t *testing.T) {
 	busy := targettest.Start(t, func([]byte) ([]string, error) { return nil, failure.New(failure.Busy, "the queue is full") })
 	broken := targettest.Start(t, func([]byte) ([]string, error) { return nil, failure.New(failure.BrokenImage, "truncated") })
+	gone := targettest.Start(t, func([]byte) ([]string, error) { return nil, failure.New(failure.NotFound, "unknown model") })
+	away := targettest.Start(t, func([]byte) ([]string, error) { return nil, failure.New(failure.Unavailable, "not ready") })
 	none := targettest.Start(t, func([]byte) ([]string, error) { return nil, nil })
 	tests := []struct {
 		name       string
@@ -83,6 +84,8 @@ func TestErrors(t *testing.T) {
 		http, grpc measure.Fault
 	}{
 		{"busy", busy, measure.Fault{Kind: "HTTP 429 BUSY", Message: "the queue is full"}, measure.Fault{Kind: "gRPC RESOURCE_EXHAUSTED BUSY", Message: "the queue is full"}},
+		{"gone", gone, measure.Fault{Kind: "HTTP 404 NOT_FOUND", Message: "unknown model", Permanent: true}, measure.Fault{Kind: "gRPC NOT_FOUND", Message: "unknown model", Permanent: true}},
+		{"away", away, measure.Fault{Kind: "HTTP 503 UNAVAILABLE", Message: "not ready"}, measure.Fault{Kind: "gRPC UNAVAILABLE", Message: "not ready"}},
 		{"broken image", broken, measure.Fault{Kind: "HTTP 422 BROKEN_IMAGE", Message: "truncated"}, measure.Fault{Kind: "gRPC INVALID_ARGUMENT BROKEN_IMAGE", Message: "truncated"}},
 	}
 	for _, tt := range tests {
@@ -132,17 +135,10 @@ func TestTensors(t *testing.T) {
 }
 
 func TestNobodyThere(t *testing.T) {
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := targettest.Nobody(t)
 	for protocol, kind := range map[target.Protocol]string{target.Classify: measure.Connection, target.REST: measure.Connection, target.GRPC: "gRPC UNAVAILABLE"} {
 		_, err := dial(t, target.Options{Protocol: protocol, URL: address}).Do(t.Context(), 0)
-		if err == nil || measure.FaultOf(err).Kind != kind {
+		if err == nil || measure.FaultOf(err).Kind != kind || !measure.FaultOf(err).Unreached {
 			t.Errorf("%s: error = %v, want %s", protocol, err, kind)
 		}
 	}
@@ -208,7 +204,7 @@ func TestErrorsOfOtherServers(t *testing.T) {
 		{"Triton's", 503, `{"error":"exceeds maximum queue size"}`, measure.Fault{Kind: "HTTP 503", Message: "exceeds maximum queue size"}},
 		{"a proxy's", 502, "<html>bad gateway</html>", measure.Fault{Kind: "HTTP 502", Message: "<html>bad gateway</html>"}},
 		{"a redirect", 307, "", measure.Fault{Kind: "HTTP 307"}},
-		{"a code without end", 400, `{"error":"x","code":"` + strings.Repeat("A", 100) + `"}`, measure.Fault{Kind: "HTTP 400 " + strings.Repeat("A", 40), Message: "x"}},
+		{"a code without end", 400, `{"error":"x","code":"` + strings.Repeat("A", 100) + `"}`, measure.Fault{Kind: "HTTP 400 " + strings.Repeat("A", 40), Message: "x", Permanent: true}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -233,7 +229,7 @@ func TestAnswerThatBreaksOff(t *testing.T) {
 	}))
 	defer server.Close()
 	_, err := dial(t, target.Options{Protocol: target.Classify, URL: server.URL}).Do(t.Context(), 0)
-	if err == nil || measure.FaultOf(err).Kind != measure.Connection {
+	if err == nil || measure.FaultOf(err).Kind != measure.Connection || measure.FaultOf(err).Unreached {
 		t.Errorf("error = %v", err)
 	}
 }

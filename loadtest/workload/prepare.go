@@ -1,7 +1,9 @@
 package workload
 
 import (
+	"errors"
 	"fmt"
+	"io"
 
 	"triptych/loadtest/sample"
 	"triptych/loadtest/target"
@@ -36,7 +38,8 @@ func prepare(spec Spec, seed uint64) (*sort, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sort{spec: spec, target: verify.With(made, checks...), close: made, items: len(images)}, nil
+	checked := verify.With(made, checks...)
+	return &sort{spec: spec, target: checked, try: checked, close: made, items: len(images)}, nil
 }
 
 func tensors(spec Spec, seed uint64) (*sort, error) {
@@ -55,7 +58,7 @@ func tensors(spec Spec, seed uint64) (*sort, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sort{spec: spec, target: made, close: made, items: len(contents)}, nil
+	return &sort{spec: spec, target: made, try: made, close: made, items: len(contents)}, nil
 }
 
 func job(spec Spec, images []sample.Image, checks []verify.Check) (*sort, error) {
@@ -63,8 +66,19 @@ func job(spec Spec, images []sample.Image, checks []verify.Check) (*sort, error)
 	if err != nil {
 		return nil, err
 	}
-	return &sort{spec: spec, target: made, close: made, items: len(images)}, nil
+	// A whole job may take longer than anybody would wait for a first answer.
+	small, err := target.NewJobs(spec.Target, images, 1, nil)
+	if err != nil {
+		return nil, errors.Join(err, made.Close())
+	}
+	return &sort{spec: spec, target: made, try: small, close: both{made, small}, items: len(images)}, nil
 }
+
+// both are closed together.
+type both [2]io.Closer
+
+// Close closes both.
+func (b both) Close() error { return errors.Join(b[0].Close(), b[1].Close()) }
 
 func checks(spec Spec, names []string) ([]verify.Check, error) {
 	var list []verify.Check

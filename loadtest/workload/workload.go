@@ -76,6 +76,7 @@ type Workload struct {
 type sort struct {
 	spec   Spec
 	target load.Target
+	try    load.Target // sends one request of a test that has not begun
 	close  io.Closer
 	items  int
 	next   atomic.Int64
@@ -106,7 +107,7 @@ func New(specs []Spec, seed uint64) (*Workload, error) {
 // Of is a workload of one sort, sent by a target of the caller's own, which is
 // called name and has so many items. Close does not close it.
 func Of(name string, t load.Target, items int) *Workload {
-	one := &sort{spec: Spec{Name: name, Weight: 1}, target: t, close: nothing{}, items: items}
+	one := &sort{spec: Spec{Name: name, Weight: 1}, target: t, try: t, close: nothing{}, items: items}
 	return &Workload{sorts: []*sort{one}, ends: []float64{1}}
 }
 
@@ -146,11 +147,11 @@ func (w *Workload) Items() int {
 	return n
 }
 
-// Try sends one request of each sort, and says what is wrong with the first that is
+// Try sends one request of each sort, for jobs one of a single image, and says what is wrong with the first that is
 // not answered. An answer with wrong labels is one: the test will tell.
 func (w *Workload) Try(ctx context.Context) error {
 	for _, s := range w.sorts {
-		if _, err := s.target.Do(ctx, 0); err != nil && measure.FaultOf(err).Kind != measure.WrongAnswer {
+		if _, err := s.try.Do(ctx, 0); err != nil && measure.FaultOf(err).Kind != measure.WrongAnswer {
 			return err
 		}
 	}
