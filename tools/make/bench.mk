@@ -48,7 +48,7 @@ bench-jobs: setup build $(TOOLS)/nats-server ## Measure jobs beside the sync roa
 bench-plot: $(TOOLS)/plot ## Draw docs/img/chain.svg and batching.svg from what bench and bench-predictor found
 	@mkdir -p docs/img
 	@[ ! -f coverage/bench-chain.json ] || $(TOOLS)/plot -kind chain -output docs/img/chain.svg coverage/bench-chain.json
-	@[ ! -f coverage/bench-predictor.json ] || $(TOOLS)/plot -kind batching -output docs/img/batching.svg coverage/bench-predictor.json
+	@! grep -qs '"row": 2' coverage/bench-predictor.json || $(TOOLS)/plot -kind batching -output docs/img/batching.svg coverage/bench-predictor.json
 
 .PHONY: resize-pictures
 resize-pictures: setup build ## Draw docs/img/resize-*.png with triptych preprocess

@@ -105,7 +105,7 @@ func barPanel(title, unit, rival string, bars []bar) (*plot.Plot, error) {
 		p.Legend.Add(s.name, chart)
 		p.Y.Max = max(p.Y.Max, most*headroom)
 	}
-	p.Y.Min = 0
+	p.Y.Min, p.Y.Tick.Marker = 0, shortTicks{}
 	return p, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"strconv"
 	"slices"
 
 	"gonum.org/v1/plot"
@@ -85,6 +86,20 @@ func overDecades(axis *plot.Axis) {
 	axis.Scale, axis.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 	axis.Min = 0.8 * axis.Min
 	axis.Max *= math.Pow(axis.Max/axis.Min, 0.5)
+}
+
+// shortTicks are the usual ticks, with no more digits than their values have.
+type shortTicks struct{ plot.DefaultTicks }
+
+// Ticks implements plot.Ticker.
+func (t shortTicks) Ticks(least, most float64) []plot.Tick {
+	ticks := t.DefaultTicks.Ticks(least, most)
+	for i := range ticks {
+		if !ticks[i].IsMinor() {
+			ticks[i].Label = strconv.FormatFloat(ticks[i].Value, 'g', 4, 64)
+		}
+	}
+	return ticks
 }
 
 // styled is an empty panel.
