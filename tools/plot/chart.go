@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"image/color"
 	"math"
-	"strconv"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
