@@ -1,6 +1,7 @@
 // Package limit finds out how many requests a model can work on at a time: as many
 // as raise its throughput, and not those more that only wait inside. It goes by
-// measured latency alone, has no clock of its own and makes nobody wait.
+// measured latency, and by what is said of queues inside where something is. It has no
+// clock of its own and makes nobody wait.
 //
 // It is a gradient limit as in Netflix's concurrency-limits (E. Landau, W. Thurston,
 // T. Bozarth, "Performance Under Load", 2018): latency is compared with a reference,
