@@ -166,7 +166,9 @@ func TestRequeueMeanwhile(t *testing.T) {
 		time.Sleep(5 * time.Millisecond) // a model that takes its time
 		return p.before(ctx, req)
 	}})
-	newGateway(t, store, quick(), telemetry.Discard())
+	cfg := quick()
+	cfg.LostAfter = 3 * time.Second // a busy machine stands still for longer than one
+	newGateway(t, store, cfg, telemetry.Discard())
 	accept(t, store, "j", 1000)
 	testkit.Eventually(t, soon, "an item is dead", func() bool { _, err := store.Dead(t.Context(), "j", 7); return err == nil })
 	p.cured.Store(true)
@@ -175,7 +177,7 @@ func TestRequeueMeanwhile(t *testing.T) {
 	}
 	job := ended(t, store, "j")
 	if v := verdict(t, store, "j", 7); v.GetOutcome() != pb.Outcome_OUTCOME_SUCCEEDED || job.GetCounts().GetSucceeded()+job.GetCounts().GetDead() != 1000 {
-		t.Errorf("%s, %v", v.GetOutcome(), job.GetCounts())
+		t.Errorf("%s (%s), %v", v.GetOutcome(), v, job.GetCounts())
 	}
 }
 
