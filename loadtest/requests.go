@@ -86,7 +86,7 @@ func (r *requestFlags) validate() error {
 	case r.Target.Model == "":
 		return config.Wrong("model", "is empty")
 	case r.Target.Tenant != "" && !call.ValidTenant(r.Target.Tenant):
-		return config.Wrong("tenant", "is %q, must be 1 to %d printable ASCII characters without blanks", r.Target.Tenant, call.MaxTenant)
+		return config.Wrong("tenant", "is %q, %s", r.Target.Tenant, call.TenantRule)
 	case r.scenario != "" && (len(r.Images) > 0 || r.Tensor != ""):
 		return config.Wrong("scenario", "has requests of its own: images and a tensor can't be given beside it")
 	case r.Tensor != "":

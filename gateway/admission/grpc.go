@@ -50,7 +50,7 @@ func withTenant(ctx context.Context) (context.Context, error) {
 // Invalid.
 func WithTenant(ctx context.Context, name string) (context.Context, error) {
 	if !call.ValidTenant(name) {
-		return ctx, failure.New(failure.Invalid, "the header %s must be 1 to %d printable ASCII characters without blanks", call.TenantHeader, call.MaxTenant)
+		return ctx, failure.New(failure.Invalid, "the header %s %s", call.TenantHeader, call.TenantRule)
 	}
 	info := call.Of(ctx)
 	info.Tenant = name

@@ -118,7 +118,7 @@ func (o *object) text(key string, to *string) {
 func (o *object) tenant(key string, to *string) {
 	o.text(key, to)
 	if *to != "" && !call.ValidTenant(*to) {
-		o.say(o.place(key), "%s is %q, must be 1 to %d printable ASCII characters without blanks", key, *to, call.MaxTenant)
+		o.say(o.place(key), "%s is %q, %s", key, *to, call.TenantRule)
 	}
 }
 

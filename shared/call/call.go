@@ -16,8 +16,12 @@ const (
 // MaxRequestID bounds the length of an id that a caller chose.
 const MaxRequestID = 128
 
-// MaxTenant bounds the length of a tenant's name.
-const MaxTenant = 64
+// maxTenant bounds the length of a tenant's name, and TenantRule says what ValidTenant
+// looks at.
+const (
+	maxTenant  = 64
+	TenantRule = "must be 1 to 64 printable ASCII characters without blanks"
+)
 
 // Info is what travels with one request.
 type Info struct {
@@ -52,7 +56,7 @@ func ValidRequestID(id string) bool { return printable(id, MaxRequestID) }
 
 // ValidTenant tells whether a name may be a tenant's: printable ASCII without
 // blanks.
-func ValidTenant(name string) bool { return printable(name, MaxTenant) }
+func ValidTenant(name string) bool { return printable(name, maxTenant) }
 
 func printable(text string, most int) bool {
 	if text == "" || len(text) > most {

@@ -42,7 +42,7 @@ func parseWeights(text string) (map[string]float64, error) {
 			return nil, config.Wrong("tenant-weights", "has the tenant %q, which is the name of all that have no weight", name)
 		}
 		if !call.ValidTenant(name) {
-			return nil, config.Wrong("tenant-weights", "has the tenant %q, must be 1 to %d printable ASCII characters without blanks", name, call.MaxTenant)
+			return nil, config.Wrong("tenant-weights", "has the tenant %q, %s", name, call.TenantRule)
 		}
 		if _, twice := weights[name]; twice {
 			return nil, config.Wrong("tenant-weights", "has the tenant %q twice", name)
