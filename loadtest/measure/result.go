@@ -61,6 +61,25 @@ type Spread struct {
 // Tells tells whether a percentile says something: at least one value lies behind it.
 func (s Spread) Tells(percent float64) bool { return Tells(percent, s.Count) }
 
+// At is the percentile 50, 90, 95, 99 or 99.9; false where no value lies behind it.
+func (s Spread) At(percent float64) (value time.Duration, tells bool) {
+	switch percent {
+	case 50:
+		value = s.P50
+	case 90:
+		value = s.P90
+	case 95:
+		value = s.P95
+	case 99:
+		value = s.P99
+	case 99.9:
+		value = s.P999
+	default:
+		return 0, false
+	}
+	return value, s.Tells(percent)
+}
+
 // Tells tells whether a percentile of so many values has at least one behind it.
 func Tells(percent float64, count int64) bool {
 	const rounding = 1e-9 // 100 - 99.9 is slightly less than 0.1

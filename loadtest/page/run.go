@@ -90,11 +90,11 @@ func (r *Run) measured() []Stage {
 }
 
 func tiles(r measure.Result) []tile {
-	p := func(name string, percent float64, value time.Duration, note string, least int64) tile {
-		if !r.Latency.Tells(percent) {
-			return tile{Name: name, Value: none, Note: "told from " + whole(least) + " answers on"}
+	p := func(name string, percent float64, note string, least int64) tile {
+		if value, tells := r.Latency.At(percent); tells {
+			return tile{Name: name, Value: latency(value), Note: note}
 		}
-		return tile{Name: name, Value: latency(value), Note: note}
+		return tile{Name: name, Value: none, Note: "told from " + whole(least) + " answers on"}
 	}
 	errors := tile{Name: "errors", Value: whole(r.Errors), Note: share(r.Errors, r.Requests()) + " of requests"}
 	if r.Errors > 0 {
@@ -102,9 +102,9 @@ func tiles(r measure.Result) []tile {
 	}
 	return []tile{
 		{Name: "throughput", Value: digits(r.Throughput()) + "/s", Note: whole(r.Answered) + " answers in " + digits(r.Elapsed.Seconds()) + "\u00a0s"},
-		p("p50", 50, r.Latency.P50, "half were faster", 2),
-		p("p99", 99, r.Latency.P99, "1 of 100 was slower", 100),
-		p("p99.9", 99.9, r.Latency.P999, "1 of 1,000 was slower", 1000),
+		p("p50", 50, "half were faster", 2),
+		p("p99", 99, "1 of 100 was slower", 100),
+		p("p99.9", 99.9, "1 of 1,000 was slower", 1000),
 		errors,
 	}
 }
@@ -142,7 +142,7 @@ func (f *figures) percentiles(r *Run) (*figure, error) {
 		caption = "The latency that so many percent of the answers of all stages together did not exceed. Each nine takes the same room."
 	}
 	l := r.Result.Latency
-	description := "The curve of latency by percentile. The median is " + past(l, 50, l.P50, latency) + ", the 99th percentile " + past(l, 99, l.P99, latency) + "."
+	description := "The curve of latency by percentile. The median is " + past(l, 50, latency) + ", the 99th percentile " + past(l, 99, latency) + "."
 	return f.figure("Percentiles", caption, description, percentileTable(r.Percentiles), func(l svg.Label) (chart.Picture, error) {
 		p, err := chart.Percentiles(l, []chart.Curve{{Name: r.Name, Points: r.Percentiles}})
 		p.Keys = nil // one line needs no legend

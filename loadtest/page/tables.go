@@ -34,7 +34,7 @@ func summaryTable(runs []Run) *Table {
 	for _, r := range runs {
 		l := r.Result.Latency
 		t.Rows = append(t.Rows, row(r.Name, r.Load, whole(r.Result.Requests()), digits(r.Result.Throughput()),
-			past(l, 50, l.P50, milliseconds), past(l, 90, l.P90, milliseconds), past(l, 99, l.P99, milliseconds), whole(r.Result.Errors)))
+			past(l, 50, milliseconds), past(l, 90, milliseconds), past(l, 99, milliseconds), whole(r.Result.Errors)))
 	}
 	return t
 }
@@ -60,8 +60,8 @@ func runTables(r *Run) []Table {
 // spreadTable has a row for each stage where there are several.
 func spreadTable(r *Run) Table {
 	cells := func(name string, s measure.Spread) Row {
-		return row(name, milliseconds(s.Min), milliseconds(s.Mean), past(s, 50, s.P50, milliseconds), past(s, 90, s.P90, milliseconds),
-			past(s, 95, s.P95, milliseconds), past(s, 99, s.P99, milliseconds), past(s, 99.9, s.P999, milliseconds), milliseconds(s.Max))
+		return row(name, milliseconds(s.Min), milliseconds(s.Mean), past(s, 50, milliseconds), past(s, 90, milliseconds),
+			past(s, 95, milliseconds), past(s, 99, milliseconds), past(s, 99.9, milliseconds), milliseconds(s.Max))
 	}
 	t := Table{
 		Title:  "Latency, ms",
@@ -85,7 +85,7 @@ func spreadTable(r *Run) Table {
 func faultTable(r measure.Result) Table {
 	t := Table{Title: "Errors", Header: []string{"Kind", "Count", "Share", "Known after, p50", "p99", "The first said"}}
 	for _, f := range r.Faults {
-		p50, p99 := past(f.Latency, 50, f.Latency.P50, latency), past(f.Latency, 99, f.Latency.P99, latency)
+		p50, p99 := past(f.Latency, 50, latency), past(f.Latency, 99, latency)
 		t.Rows = append(t.Rows, row(f.Kind, whole(f.Count), share(f.Count, r.Requests()), p50, p99, f.Example))
 	}
 	return t
@@ -96,7 +96,7 @@ func stageTable(stages []Stage) Table {
 	for _, s := range stages {
 		l := s.Result.Latency
 		t.Rows = append(t.Rows, row(s.Name, s.Load, since(s.Start), since(s.Duration), digits(s.Result.Throughput()),
-			past(l, 50, l.P50, milliseconds), past(l, 99, l.P99, milliseconds), whole(s.Result.Errors)))
+			past(l, 50, milliseconds), past(l, 99, milliseconds), whole(s.Result.Errors)))
 	}
 	return t
 }

@@ -27,11 +27,11 @@ func latency(d time.Duration) string {
 }
 
 // past is a percentile of a spread as its text, none where no value lies behind it.
-func past(s measure.Spread, percent float64, value time.Duration, text func(time.Duration) string) string {
-	if !s.Tells(percent) {
-		return none
+func past(s measure.Spread, percent float64, text func(time.Duration) string) string {
+	if value, tells := s.At(percent); tells {
+		return text(value)
 	}
-	return text(value)
+	return none
 }
 
 // milliseconds is a time for a column of them.

@@ -121,20 +121,20 @@ func spreadText(s measure.Spread) string {
 		return "none"
 	}
 	return fmt.Sprintf("min %s  mean %s  p50 %s  p90 %s  p95 %s  p99 %s  p99.9 %s  max %s",
-		ms(s.Min), ms(s.Mean), p50(s), past(s, 90, s.P90), past(s, 95, s.P95), p99(s), p999(s), ms(s.Max))
+		ms(s.Min), ms(s.Mean), p50(s), past(s, 90), past(s, 95), p99(s), p999(s), ms(s.Max))
 }
 
 // past is a percentile of a spread, "-" where no value lies behind it.
-func past(s measure.Spread, percent float64, value time.Duration) string {
-	if !s.Tells(percent) {
-		return "-"
+func past(s measure.Spread, percent float64) string {
+	if value, tells := s.At(percent); tells {
+		return ms(value)
 	}
-	return ms(value)
+	return "-"
 }
 
-func p50(s measure.Spread) string  { return past(s, 50, s.P50) }
-func p99(s measure.Spread) string  { return past(s, 99, s.P99) }
-func p999(s measure.Spread) string { return past(s, 99.9, s.P999) }
+func p50(s measure.Spread) string  { return past(s, 50) }
+func p99(s measure.Spread) string  { return past(s, 99) }
+func p999(s measure.Spread) string { return past(s, 99.9) }
 
 // ms is a time with three significant digits or so.
 func ms(d time.Duration) string {
