@@ -23,15 +23,13 @@ func (r adaptive) cut(l *lane, queue []*item, s scene) verdict {
 		v.reason = cutShare
 	}
 	curve := l.curve()
-	enough := curve.enough(v.rows)
-	if enough < v.rows && curve.unseen(enough) {
-		v = fitting(queue[:v.n], 2*enough)
-		v.reason = cutProbe
-		return v
-	}
-	if enough < v.rows {
-		v = fitting(queue[:v.n], enough)
-		v.reason = cutEnough
+	if enough := curve.enough(v.rows); enough < v.rows {
+		rows, reason := enough, cutEnough
+		if curve.unseen(enough) {
+			rows, reason = 2*enough, cutProbe
+		}
+		v = fitting(queue[:v.n], rows)
+		v.reason = reason
 		return v
 	}
 	switch {
