@@ -20,6 +20,7 @@ import (
 	"triptych/shared/stream/embedded"
 	"triptych/shared/telemetry"
 	"triptych/shared/testkit"
+	"triptych/shared/testkit/natstest"
 )
 
 // empty is a repository without models.
@@ -127,11 +128,7 @@ func TestATemporaryDirectory(t *testing.T) {
 }
 
 func TestAnotherServer(t *testing.T) {
-	other, err := embedded.Start(embedded.Config{Directory: t.TempDir(), Address: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(other.Stop)
+	other := natstest.Server(t, func(c *embedded.Config) { c.Address = "127.0.0.1:0" })
 	cfg := stream.DefaultConfig()
 	cfg.InProcess = other
 	js := connect(t, cfg)

@@ -13,7 +13,7 @@ import (
 // and what others have put there in their own way, stay.
 func TestSweep(t *testing.T) {
 	t.Parallel()
-	s, err := embedded.Start(embedded.Config{Directory: t.TempDir()})
+	s, err := embedded.Start(embedded.Config{Directory: t.TempDir(), MaxBytes: 64 << 30})
 	if err != nil {
 		t.Fatal(err)
 	}

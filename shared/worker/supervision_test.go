@@ -147,12 +147,7 @@ func (w *wire) reset() {
 
 func serverAt(t *testing.T, directory, address string) *embedded.Server {
 	t.Helper()
-	s, err := embedded.Start(embedded.Config{Directory: directory, Address: address})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Stop)
-	return s
+	return natstest.Server(t, func(c *embedded.Config) { c.Directory, c.Address = directory, address })
 }
 
 // over reaches the server by an address.

@@ -23,6 +23,7 @@ import (
 	"triptych/shared/stream/embedded"
 	"triptych/shared/telemetry"
 	"triptych/shared/testkit"
+	"triptych/shared/testkit/natstest"
 	"triptych/shared/worker"
 )
 
@@ -46,7 +47,9 @@ func newSystem(tb testing.TB) *system {
 }
 
 func (s *system) start() {
-	server, err := embedded.Start(embedded.Config{Directory: s.directory, Logger: slog.New(slog.DiscardHandler)})
+	cfg := natstest.Config(s.directory)
+	cfg.Logger = slog.New(slog.DiscardHandler)
+	server, err := embedded.Start(cfg)
 	if err != nil {
 		s.tb.Error(err)
 		return

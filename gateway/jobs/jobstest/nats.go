@@ -9,6 +9,7 @@ import (
 	"triptych/shared/failure"
 	"triptych/shared/stream/embedded"
 	"triptych/shared/testkit"
+	"triptych/shared/testkit/natstest"
 )
 
 // NATS is a server that can be stopped and started again on what it has stored. Safe
@@ -30,7 +31,7 @@ func startNATS(tb testing.TB) *NATS {
 
 func (n *NATS) start() {
 	n.tb.Helper()
-	s, err := embedded.Start(embedded.Config{Directory: n.directory})
+	s, err := embedded.Start(natstest.Config(n.directory))
 	if err != nil {
 		n.tb.Fatal(err)
 	}

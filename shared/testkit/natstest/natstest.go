@@ -15,10 +15,19 @@ import (
 	"triptych/shared/telemetry"
 )
 
+// room is what a test's server may keep in files. Streams set their limits aside from
+// it and fill little of it, so it does not depend on how full this machine's disk is.
+const room = 64 << 30
+
+// Config is that of a server which keeps its files in a directory.
+func Config(directory string) embedded.Config {
+	return embedded.Config{Directory: directory, MaxBytes: room}
+}
+
 // Server starts a server that ends with the test.
 func Server(tb testing.TB, change ...func(*embedded.Config)) *embedded.Server {
 	tb.Helper()
-	cfg := embedded.Config{Directory: tb.TempDir()}
+	cfg := Config(tb.TempDir())
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -34,7 +43,10 @@ func Server(tb testing.TB, change ...func(*embedded.Config)) *embedded.Server {
 // test's own, and gives its URL. It ends with the test.
 func Outer(tb testing.TB, change func(*server.Options)) (*server.Server, string) {
 	tb.Helper()
-	options := &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: tb.TempDir(), NoLog: true, NoSigs: true}
+	options := &server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: tb.TempDir(), JetStreamMaxStore: room,
+		NoLog: true, NoSigs: true,
+	}
 	change(options)
 	s, err := server.NewServer(options)
 	if err != nil {
