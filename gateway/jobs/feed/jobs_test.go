@@ -181,6 +181,49 @@ func TestRequeueMeanwhile(t *testing.T) {
 	}
 }
 
+// A page of which all other items are decided is kept for one that was put back, also
+// before it is read again.
+func TestPageOfRequeued(t *testing.T) {
+	store := newSystem(t).store()
+	b := board.New(store, telemetry.Discard().Logger)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { b.Run(ctx) })
+	defer running.Wait()
+	defer cancel()
+	accept(t, store, "j", 2)
+	testkit.Eventually(t, soon, "the job is seen", func() bool { _, err := b.Job("j"); return err == nil })
+	events, stop, err := feed.New(quick(), store, b, telemetry.Discard()).Hold(ctx, "j")
+	defer stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard := func(outcome pb.Outcome, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for deadline := time.After(soon); ; {
+			select {
+			case event := <-events:
+				if event.Outcome == outcome {
+					return
+				}
+			case <-deadline:
+				t.Fatalf("%s is not heard", outcome)
+			}
+		}
+	}
+	heard(pb.Outcome_OUTCOME_DEAD, store.Bury(t.Context(), &pb.Verdict{Job: "j", Started: 1}, 0))
+	heard(pb.Outcome_OUTCOME_REQUEUED, store.Requeue(t.Context(), "j", 0))
+	_, err = store.Decide(t.Context(), &pb.Verdict{Job: "j", Item: 1, Outcome: pb.Outcome_OUTCOME_SUCCEEDED}, 0)
+	heard(pb.Outcome_OUTCOME_SUCCEEDED, err)
+	stop() // what it began to delete is gone now
+	if n := len(pages(t, store, "j")); n != 1 {
+		t.Errorf("%d pages are left for the item that was put back", n)
+	}
+}
+
 // An item is put back at the moment in which its job ends: whoever ended the job had
 // counted the items before, and does not know. The board hears of the two in either
 // order, and whoever feeds next finds out.

@@ -3,15 +3,16 @@ package feed
 import "context"
 
 // settle drops a page of which every item is decided, with its blobs. What belongs
-// to dead items is kept: they may be put back.
+// to items that are dead is kept, for they may be put back, and to those that were put
+// back already, for which the page is to be read again.
 func (t *term) settle(j *job, p *page) {
 	if len(p.undecided) > 0 || p.undecided == nil {
 		return
 	}
-	dead := false
+	id, number, needed := j.record.GetId(), p.number, false
 	for i := p.first; i <= p.last; i++ {
-		if t.board.Dead(j.record.GetId(), i) {
-			dead = true
+		if t.board.Dead(id, i) || !t.board.Has(id, i) {
+			needed = true
 			delete(p.blobs, i)
 		}
 	}
@@ -20,11 +21,10 @@ func (t *term) settle(j *job, p *page) {
 		keys = append(keys, key)
 	}
 	p.undecided, p.queued, p.blobs = nil, nil, nil
-	if !dead {
-		delete(j.ranges, p.number)
+	if !needed {
+		delete(j.ranges, number)
 	}
-	id, number := j.record.GetId(), p.number
-	t.spawn(func(ctx context.Context) { t.dispose(ctx, id, number, keys, !dead) })
+	t.spawn(func(ctx context.Context) { t.dispose(ctx, id, number, keys, !needed) })
 }
 
 // disposals is how often a page that can't be dropped is tried again; what is left
