@@ -33,15 +33,18 @@ type Config struct {
 	NATS NATS
 }
 
-// DefaultConfig is the defaults of all services.
+// DefaultConfig is the defaults of all services, but that models don't take the
+// processors from the others, which are in the same process.
 func DefaultConfig() Config {
-	return Config{
+	cfg := Config{
 		Common:      stage.DefaultConfig(),
 		Gateway:     gateway.DefaultConfig(),
 		Preprocess:  preprocess.DefaultConfig(),
 		Predictor:   predictor.DefaultConfig(),
 		Postprocess: postprocess.DefaultConfig(),
 	}
+	cfg.Predictor.YieldProcessors = false
+	return cfg
 }
 
 // Addresses are where the gateway is.

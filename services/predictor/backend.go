@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"triptych/services/predictor/batcher"
@@ -33,6 +34,8 @@ type Backend struct {
 	tel       *telemetry.Telemetry
 	batches   *batcher.Metrics
 	providers *providers
+	yielding  sync.WaitGroup
+	end       context.CancelFunc // of yielding
 }
 
 // NewBackend loads ONNX Runtime. A GPU that is asked for and that the runtime does
@@ -55,10 +58,14 @@ func NewBackend(cfg Config, tel *telemetry.Telemetry, metrics *batcher.Metrics) 
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{cfg: cfg, device: device, library: library, gpus: gpu.Open(tel.Logger), tel: tel, batches: metrics}
+	ctx, cancel := context.WithCancel(context.Background())
+	b := &Backend{cfg: cfg, end: cancel, device: device, library: library, gpus: gpu.Open(tel.Logger), tel: tel, batches: metrics}
 	if err := b.start(); err != nil {
 		_ = b.Close()
 		return nil, err
+	}
+	if cfg.YieldProcessors {
+		b.yielding.Go(func() { library.Yield(ctx) })
 	}
 	tel.Logger.Info("ONNX Runtime loaded", "path", path, "version", library.Version(), "device", device.String())
 	return b, nil
@@ -83,7 +90,11 @@ func (b *Backend) start() error {
 func (b *Backend) Name() string { return Name }
 
 // Close lets go of the library. It may be called more than once.
-func (b *Backend) Close() error { return errors.Join(b.gpus.Close(), b.library.Close()) }
+func (b *Backend) Close() error {
+	b.end()
+	b.yielding.Wait()
+	return errors.Join(b.gpus.Close(), b.library.Close())
+}
 
 // Live says that a batch hangs, of whichever backend, if one does: the runtime may
 // give no error for a device that does not answer.

@@ -65,7 +65,7 @@ const benchCallers = 16
 
 // BenchmarkFloat32 is what the way to the session costs: images a second of the
 // sample classifier's version 1 on the CPU, by the session alone, by the model
-// with its batcher, and over gRPC. The three take turns of half a second, and what
+// with its batcher, and over gRPC. The three take turns of a second, and what
 // counts is the median of the ratios of neighbours: what a machine with neighbours of
 // its own can do changes within seconds.
 func BenchmarkFloat32(b *testing.B) {
@@ -77,10 +77,7 @@ func BenchmarkFloat32(b *testing.B) {
 	client := served(b)
 	ways := []*way{
 		{name: "bare", callers: engine.Cores(), call: bareCall(b)},
-		{name: "batched", callers: benchCallers, call: func(req *inference.ModelInferRequest) error {
-			_, err := model.Infer(b.Context(), req)
-			return err
-		}},
+		{name: "batched", callers: benchCallers, call: inProcess(b.Context(), model)},
 		{name: "grpc", callers: benchCallers, call: func(req *inference.ModelInferRequest) error {
 			_, err := client.ModelInfer(b.Context(), req)
 			return err
@@ -120,12 +117,20 @@ type way struct {
 	speeds  []float64 // images a second, of each turn
 }
 
-// turnCalls take about half a second on two cores.
-const turnCalls = 128
+// inProcess asks a model.
+func inProcess(ctx context.Context, model modelserver.Model) func(*inference.ModelInferRequest) error {
+	return func(req *inference.ModelInferRequest) error {
+		_, err := model.Infer(ctx, req)
+		return err
+	}
+}
+
+// turnCalls take about a second on two cores.
+const turnCalls = 256
 
 // turn calls from all callers at once.
-func (w *way) turn(b *testing.B) {
-	b.Helper()
+func (w *way) turn(tb testing.TB) {
+	tb.Helper()
 	var left atomic.Int64
 	left.Store(turnCalls)
 	var group sync.WaitGroup
@@ -136,7 +141,7 @@ func (w *way) turn(b *testing.B) {
 		group.Go(func() {
 			for left.Add(-1) >= 0 {
 				if err := w.call(req); err != nil {
-					b.Error(err)
+					tb.Error(err)
 					return
 				}
 			}

@@ -36,6 +36,9 @@ type Config struct {
 	// gets a second session on the CPU for runs that are alone, on all cores; 0 is
 	// none. A model's wide_session goes before it.
 	WideSessionMaxBytes int64
+	// YieldProcessors leaves the cores to models that run on the CPU: Go code gets as
+	// many processors as they leave free. It is about the whole process.
+	YieldProcessors bool
 	// StallTimeout is how long a batch may run before the service says that it no
 	// longer lives.
 	StallTimeout time.Duration
@@ -47,7 +50,7 @@ var _ config.Section = (*Config)(nil)
 
 // DefaultConfig works on any machine.
 func DefaultConfig() Config {
-	return Config{Device: engine.Auto, DeviceFallback: engine.FallbackError, MaxQueueSize: 1024, WideSessionMaxBytes: 256 << 20, StallTimeout: 2 * time.Minute}
+	return Config{Device: engine.Auto, DeviceFallback: engine.FallbackError, MaxQueueSize: 1024, WideSessionMaxBytes: 256 << 20, YieldProcessors: true, StallTimeout: 2 * time.Minute}
 }
 
 // RegisterFlags implements config.Section.
@@ -58,6 +61,7 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&c.MaxQueueSize, "max-queue-size", c.MaxQueueSize, "Most requests that wait for one version of a model whose queue policy sets no bound.")
 	fs.IntVar(&c.IntraOpThreads, "intra-op-threads", c.IntraOpThreads, "Threads of one operator of a model. With 0, the model's instances share the cores.")
 	fs.Int64Var(&c.WideSessionMaxBytes, "wide-session-max-bytes", c.WideSessionMaxBytes, "Largest model, with its weights, that gets a second session on the CPU: one on all cores, for requests that are alone. It holds the weights once more; 0 is none.")
+	fs.BoolVar(&c.YieldProcessors, "yield-processors", c.YieldProcessors, "While models run on the CPU, give Go code only as many processors (GOMAXPROCS) as they leave free: its threads would interrupt theirs.")
 	fs.DurationVar(&c.StallTimeout, "stall-timeout", c.StallTimeout, "How long a batch may run before /livez says that the service hangs.")
 	fs.BoolVar(&c.DisableAutoComplete, "disable-auto-complete-config", c.DisableAutoComplete, "Fill in nothing that a configuration leaves out: it must say the inputs and outputs itself.")
 }

@@ -134,9 +134,8 @@ func TestUnreadable(t *testing.T) {
 		if v.GetOutcome() != pb.Outcome_OUTCOME_DEAD || v.GetStep() != "a" || v.GetError().GetKind() != failure.Internal.String() {
 			t.Errorf("got %v", v)
 		}
-		if _, err := store.Dead(t.Context(), "j", index); err != nil {
-			t.Error(err)
-		}
+		// The letter follows the verdict.
+		testkit.Eventually(t, 10*time.Second, "the letter is there", func() bool { _, err := store.Dead(t.Context(), "j", index); return err == nil })
 	}
 	empty(t, store, "a")
 }

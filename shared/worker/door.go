@@ -5,6 +5,7 @@ package worker
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"time"
 
@@ -40,6 +41,9 @@ type Door struct {
 	held      held
 	owed      owed
 	now       func() time.Time // the wall clock: deadlines are by it
+	// processors is how many there are for Go code when the door is made: a service may
+	// leave some of them to its models for a while.
+	processors int
 
 	stopTaking context.CancelFunc
 	stopWork   context.CancelFunc
@@ -59,7 +63,7 @@ func WithClock(now func() time.Time) Option { return func(d *Door) { d.now = now
 
 // New makes a door that takes nothing before it starts.
 func New(cfg Config, store *jobs.Store, models Models, tel *telemetry.Telemetry, options ...Option) (*Door, error) {
-	d := &Door{cfg: cfg, store: store, models: models, tel: tel, now: time.Now, owed: owed{woke: make(chan struct{}, 1)}, pullers: map[string]*puller{}}
+	d := &Door{cfg: cfg, store: store, models: models, tel: tel, now: time.Now, processors: runtime.GOMAXPROCS(0), owed: owed{woke: make(chan struct{}, 1)}, pullers: map[string]*puller{}}
 	for _, o := range options {
 		o(d)
 	}

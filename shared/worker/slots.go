@@ -1,8 +1,6 @@
 package worker
 
 import (
-	"runtime"
-
 	"triptych/proto/inference"
 	"triptych/shared/stream"
 )
@@ -14,7 +12,7 @@ const maxSlots = 64
 // batches for each instance, so that the next is there when one ends; what runs on
 // the processor gets what keeps it busy while others are on their way. A slot is
 // added for each level on which nothing may be waiting.
-func slotsOf(cfg *inference.ModelConfig) int {
+func slotsOf(cfg *inference.ModelConfig, processors int) int {
 	if cfg.GetDynamicBatching() != nil && cfg.GetMaxBatchSize() > 1 {
 		instances := int32(0)
 		for _, g := range cfg.GetInstanceGroup() {
@@ -22,7 +20,7 @@ func slotsOf(cfg *inference.ModelConfig) int {
 		}
 		return min(2*int(max(instances, 1))*int(cfg.GetMaxBatchSize()), maxSlots)
 	}
-	return min(2*runtime.GOMAXPROCS(0)+stream.Levels-1, maxSlots)
+	return min(2*processors+stream.Levels-1, maxSlots)
 }
 
 // maxAhead bounds the tasks that are held beyond those that may run.
@@ -41,5 +39,5 @@ func (d *Door) slots(model string) int {
 	if err != nil { // it has just gone: the puller soon goes too
 		return 1
 	}
-	return slotsOf(cfg)
+	return slotsOf(cfg, d.processors)
 }

@@ -10,11 +10,11 @@ import (
 )
 
 // Cores is how many cores the process may keep busy without being throttled:
-// GOMAXPROCS, or less when the quota of the container has a fraction or is
+// GOMAXPROCS, as it is while nobody yields, or less when the quota of the container has a fraction or is
 // below 2, for GOMAXPROCS rounds such a quota up. ONNX Runtime by itself would
 // take all cores of the host.
 func Cores() int {
-	return min(runtime.GOMAXPROCS(0), quota(os.DirFS("/"), runtime.NumCPU()))
+	return min(allProcessors(), quota(os.DirFS("/"), runtime.NumCPU()))
 }
 
 // quota is the smallest quota of the process's control group (version 2) and

@@ -17,6 +17,7 @@ var loaded struct {
 	path  string
 	api   api
 	users int
+	usage usage
 }
 
 // Library is a hold on the process's ONNX Runtime. The first hold loads it, the
@@ -24,6 +25,7 @@ var loaded struct {
 type Library struct {
 	api     api
 	traffic *traffic
+	usage   *usage
 	close   sync.Once
 }
 
@@ -52,7 +54,7 @@ func Open(path string) (*Library, error) {
 	}
 	loaded.path = path
 	loaded.users++
-	return &Library{api: loaded.api, traffic: &traffic{}}, nil
+	return &Library{api: loaded.api, traffic: &traffic{}, usage: &loaded.usage}, nil
 }
 
 // unusable turns what the binding says into what to do.

@@ -72,7 +72,7 @@ func (l *Library) load(ctx context.Context, cfg *inference.ModelConfig, director
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{model: cfg.GetName(), contract: load.contract, asked: where.asked, logger: load.logger, traffic: l.traffic}
+	s := &Session{model: cfg.GetName(), contract: load.contract, asked: where.asked, logger: load.logger, traffic: l.traffic, usage: l.usage}
 	if err := s.open(ctx, load, where); err != nil {
 		_ = s.Close()
 		return nil, err

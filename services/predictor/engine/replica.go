@@ -27,6 +27,8 @@ type replica struct {
 	wide    *replica // the other session, if there is one
 	gain    gain     // of the wide session
 	running int      // runs that are going on; guarded by the Session's lock
+	// calm is held for reading by each run, and for writing by who gives memory back.
+	calm sync.RWMutex
 
 	mu    sync.Mutex
 	slots []*slot // of runs that are over
@@ -45,7 +47,7 @@ func openReplica(l *loader, p placement, t tuning) (*replica, error) {
 		return nil, unreadable(l.cfg, l.file, err)
 	}
 	r.tide.quiet, r.tide.spread = l.quiet, int64(r.tuning.instances)
-	r.tide.ebb = func() { r.ebb(l.contract) }
+	r.tide.ebb = func() bool { return r.ebb(l.contract) }
 	return r, nil
 }
 
@@ -65,17 +67,41 @@ func (r *replica) close() error {
 	return errors.Join(err, r.session.Destroy())
 }
 
+const (
+	// lulls is how often an ebb looks for a moment without a run, and lullEvery the pause
+	// between two looks.
+	lulls     = 2000
+	lullEvery = time.Millisecond
+)
+
+// lull waits for a moment in which nothing runs, and keeps others from beginning until
+// they are let again. Who runs all the time is not interrupted: there is none then.
+func (r *replica) lull() (found bool) {
+	for range lulls {
+		if r.calm.TryLock() {
+			return true
+		}
+		time.Sleep(lullEvery)
+	}
+	return false
+}
+
 // ebb gives back the memory that a peak has left behind. The runtime shrinks its
 // arenas at the end of a run only, also of one that was stopped before its first
-// operator, which costs nothing.
-func (r *replica) ebb(c *contract) {
+// operator, which costs nothing. It keeps a piece of memory of which a run has a part,
+// so this waits for a lull; it is false when there is none.
+func (r *replica) ebb(c *contract) (whole bool) {
+	if whole = r.lull(); whole {
+		defer r.calm.Unlock()
+	}
 	if r.tuning.arena {
 		if err := r.shrink(c); err != nil {
 			r.logger.Debug("arena not shrunk", "device", r.device.String(), "error", err)
 		}
 	}
 	trim()
-	r.logger.Debug("memory of a peak given back", "device", r.device.String())
+	r.logger.Debug("memory of a peak given back", "device", r.device.String(), "whole", whole)
+	return whole
 }
 
 func (r *replica) shrink(c *contract) error {
@@ -157,6 +183,8 @@ func (r *replica) run(ctx context.Context, s *slot) (work time.Duration, err err
 	}
 	r.tide.rise(s.bytes)
 	defer r.tide.fall(s.bytes)
+	r.calm.RLock()
+	defer r.calm.RUnlock()
 	if r.tuning.oneThread(r.device) {
 		defer workOf(&work)()
 	}

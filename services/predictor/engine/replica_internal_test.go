@@ -30,7 +30,7 @@ func several(t *testing.T, lib *Library, counts ...int) *Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Session{model: "m", contract: load.contract, asked: where.asked, logger: load.logger, traffic: lib.traffic}
+	s := &Session{model: "m", contract: load.contract, asked: where.asked, logger: load.logger, traffic: lib.traffic, usage: lib.usage}
 	for _, p := range where.placements {
 		r, err := openReplica(load, p, load.tuning.at(Cores(), p)) // without the probe, which takes its time here
 		if err != nil {

@@ -24,6 +24,7 @@ type Session struct {
 	logger   *slog.Logger
 	replicas []*replica
 	traffic  *traffic
+	usage    *usage
 	close    sync.Once
 
 	mu   sync.Mutex

@@ -13,8 +13,8 @@ const ebbAfter = 10 * time.Second
 // counts the bytes of inputs, which grow with the batch as all else does.
 type tide struct {
 	quiet  time.Duration
-	spread int64  // runs at once that are no peak
-	ebb    func() // gives memory back
+	spread int64       // runs at once that are no peak
+	ebb    func() bool // gives memory back; false when runs held on to it meanwhile
 
 	mu      sync.Mutex
 	level   int64 // bytes of the runs that are going on
@@ -97,10 +97,21 @@ func (t *tide) look() {
 		return
 	}
 	over := !t.stopped && (t.urgent || t.high > t.calm())
+	high := t.high
 	t.high, t.urgent = t.level, false
 	t.mu.Unlock()
-	if over {
-		t.ebb()
+	if over && !t.ebb() {
+		t.again(high)
+	}
+}
+
+// again makes an ebb that has left something come once more, after another quiet time.
+func (t *tide) again(high int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.high, t.peaked = max(t.high, high), time.Now()
+	if !t.armed {
+		t.arm(t.quiet)
 	}
 }
 

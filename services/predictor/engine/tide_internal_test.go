@@ -14,18 +14,24 @@ type sea struct {
 	tide
 	seen sync.Mutex
 	ebbs []time.Duration // when, after the begin
+	held int             // ebbs that leave something
 }
 
 func newSea(spread int64) *sea {
 	begin := time.Now()
 	s := &sea{}
 	s.quiet, s.spread = 10*time.Second, spread
-	s.ebb = func() {
+	s.ebb = func() bool {
 		s.seen.Lock()
 		defer s.seen.Unlock()
 		if at := time.Since(begin); !slices.Contains(s.ebbs, at) {
 			s.ebbs = append(s.ebbs, at)
 		}
+		if s.held > 0 {
+			s.held--
+			return false
+		}
+		return true
 	}
 	return s
 }
@@ -68,6 +74,11 @@ func TestTide(t *testing.T) {
 			s.run(1, 0)
 			s.run(16, time.Minute)
 		}, []time.Duration{70 * time.Second}},
+		"ebbs that leave something": {func(s *sea) {
+			s.held = 2
+			s.run(1, time.Second)
+			s.run(16, time.Second)
+		}, []time.Duration{12 * time.Second, 22 * time.Second, 32 * time.Second}},
 		"one that memory was short for": {func(s *sea) {
 			s.run(16, time.Second)
 			s.now()
@@ -116,9 +127,10 @@ func TestTideStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSea(1)
 		over := false
-		s.ebb = func() {
+		s.ebb = func() bool {
 			time.Sleep(time.Second)
 			over = true
+			return false
 		}
 		s.run(1, 0)
 		s.run(16, 0)
@@ -127,7 +139,10 @@ func TestTideStops(t *testing.T) {
 		if !over {
 			t.Error("stopped in the middle of an ebb")
 		}
-		s.ebb = func() { t.Error("ebb after the stop") }
+		s.ebb = func() bool {
+			t.Error("ebb after the stop")
+			return true
+		}
 		s.run(32, 0)
 		s.now()
 		time.Sleep(time.Minute)

@@ -124,6 +124,9 @@ func (s *Session) inGear(ctx context.Context, r *replica, gear int, inputs []oip
 		on = r.wide
 	}
 	s.tell(ctx, on)
+	threads := max(on.tuning.intra, on.tuning.inter)
+	s.usage.add(threads)
+	defer s.usage.add(-threads)
 	return s.run(ctx, on, inputs, true)
 }
 

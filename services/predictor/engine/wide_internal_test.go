@@ -203,7 +203,7 @@ func twoGears(t *testing.T, lib *Library, version string) *Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Session{model: "m", contract: load.contract, logger: load.logger, traffic: lib.traffic}
+	s := &Session{model: "m", contract: load.contract, logger: load.logger, traffic: lib.traffic, usage: lib.usage}
 	p := placement{device: Device{Kind: CPU}}
 	r, err := openReplica(load, p, load.tuning.at(2, p))
 	if err != nil {
