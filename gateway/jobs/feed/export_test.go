@@ -14,39 +14,65 @@ import (
 // Lead feeds without a lease, as a leader does that has lost it and does not know.
 func (f *Feeder) Lead(ctx context.Context, epoch uint32) { f.lead(ctx, epoch) }
 
-// Hold leads without starting anything: it takes all pages of a job in hand, and then
-// only hears, until stop. Events are those that it has taken.
-func (f *Feeder) Hold(ctx context.Context, id string) (events <-chan board.Event, stop func(), err error) {
+// Held is a leader that starts nothing: it has read all pages of a job, and then only
+// hears.
+type Held struct {
+	// Events are those that it has taken.
+	Events <-chan board.Event
+
+	term *term
+	job  *job
+	deaf func()
+}
+
+// Hold leads without starting anything, until Stop.
+func (f *Feeder) Hold(ctx context.Context, id string) (*Held, error) {
 	t := newTerm(ctx, f, 1)
-	heard := make(chan board.Event, 16)
-	deaf := f.board.Hear(func(event board.Event) {
-		t.hear(event)
-		heard <- event
-	})
-	stop = func() {
-		deaf()
-		t.abandon()
-	}
 	s, err := f.board.Job(id)
 	if err != nil {
-		return heard, stop, err
+		return nil, err
 	}
+	events := make(chan board.Event, 16)
+	h := &Held{Events: events, term: t, deaf: f.board.Hear(func(event board.Event) {
+		t.hear(event)
+		events <- event
+	})}
 	t.mu.Lock()
 	t.take(s, false)
-	j := t.jobs[id]
+	h.job = t.jobs[id]
 	t.mu.Unlock()
-	use, err := t.open(ctx, j, s.Record)
-	for err == nil {
-		t.mu.Lock()
-		use()
-		left := j.todo
-		t.mu.Unlock()
-		if len(left) == 0 {
-			break
-		}
-		use, err = t.page(ctx, j, s.Record, left[0])
+	use, err := t.open(ctx, h.job, s.Record)
+	if err != nil {
+		return h, err
 	}
-	return heard, stop, err
+	t.mu.Lock()
+	use()
+	pages := h.job.todo
+	t.mu.Unlock()
+	for _, number := range pages {
+		if err := h.Read(ctx, number); err != nil {
+			return h, err
+		}
+	}
+	return h, nil
+}
+
+// Read reads a page.
+func (h *Held) Read(ctx context.Context, number uint32) error {
+	use, err := h.term.page(ctx, h.job, h.job.record, number)
+	if err != nil {
+		return err
+	}
+	h.term.mu.Lock()
+	defer h.term.mu.Unlock()
+	use()
+	return nil
+}
+
+// Stop ends what it has begun. It may be called more than once.
+func (h *Held) Stop() {
+	h.deaf()
+	h.term.abandon()
 }
 
 // Leading tells whether this gateway feeds now, as its metric says.

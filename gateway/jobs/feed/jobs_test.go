@@ -181,31 +181,33 @@ func TestRequeueMeanwhile(t *testing.T) {
 	}
 }
 
-// A page of which all other items are decided is kept for one that was put back, also
-// before it is read again.
-func TestPageOfRequeued(t *testing.T) {
-	store := newSystem(t).store()
+// hold is a leader that only hears of a job of two items, and hears, which waits until
+// it has taken an event of an outcome.
+func hold(t *testing.T, store *jobs.Store) (held *feed.Held, hears func(outcome pb.Outcome, err error)) {
+	t.Helper()
 	b := board.New(store, telemetry.Discard().Logger)
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { b.Run(ctx) })
-	defer running.Wait()
-	defer cancel()
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
 	accept(t, store, "j", 2)
 	testkit.Eventually(t, soon, "the job is seen", func() bool { _, err := b.Job("j"); return err == nil })
-	events, stop, err := feed.New(quick(), store, b, telemetry.Discard()).Hold(ctx, "j")
-	defer stop()
+	held, err := feed.New(quick(), store, b, telemetry.Discard()).Hold(ctx, "j")
 	if err != nil {
 		t.Fatal(err)
 	}
-	heard := func(outcome pb.Outcome, err error) {
+	t.Cleanup(held.Stop)
+	return held, func(outcome pb.Outcome, err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 		for deadline := time.After(soon); ; {
 			select {
-			case event := <-events:
+			case event := <-held.Events:
 				if event.Outcome == outcome {
 					return
 				}
@@ -214,13 +216,42 @@ func TestPageOfRequeued(t *testing.T) {
 			}
 		}
 	}
-	heard(pb.Outcome_OUTCOME_DEAD, store.Bury(t.Context(), &pb.Verdict{Job: "j", Started: 1}, 0))
-	heard(pb.Outcome_OUTCOME_REQUEUED, store.Requeue(t.Context(), "j", 0))
-	_, err = store.Decide(t.Context(), &pb.Verdict{Job: "j", Item: 1, Outcome: pb.Outcome_OUTCOME_SUCCEEDED}, 0)
-	heard(pb.Outcome_OUTCOME_SUCCEEDED, err)
-	stop() // what it began to delete is gone now
+}
+
+// A page of which all other items are decided is kept for one that was put back, also
+// before it is read again.
+func TestPageOfRequeued(t *testing.T) {
+	store := newSystem(t).store()
+	held, hears := hold(t, store)
+	hears(pb.Outcome_OUTCOME_DEAD, store.Bury(t.Context(), &pb.Verdict{Job: "j", Started: 1}, 0))
+	hears(pb.Outcome_OUTCOME_REQUEUED, store.Requeue(t.Context(), "j", 0))
+	_, err := store.Decide(t.Context(), &pb.Verdict{Job: "j", Item: 1, Outcome: pb.Outcome_OUTCOME_SUCCEEDED}, 0)
+	hears(pb.Outcome_OUTCOME_SUCCEEDED, err)
+	held.Stop() // what it began to delete is gone now
 	if n := len(pages(t, store, "j")); n != 1 {
 		t.Errorf("%d pages are left for the item that was put back", n)
+	}
+}
+
+// A page that is read when its job has just ended is kept for its dead items: the board
+// no longer knows which they are.
+func TestPageOfAnEndedJob(t *testing.T) {
+	store := newSystem(t).store()
+	held, hears := hold(t, store)
+	hears(pb.Outcome_OUTCOME_DEAD, store.Bury(t.Context(), &pb.Verdict{Job: "j", Started: 1}, 0))
+	_, err := store.Decide(t.Context(), &pb.Verdict{Job: "j", Item: 1, Outcome: pb.Outcome_OUTCOME_SUCCEEDED}, 0)
+	hears(pb.Outcome_OUTCOME_SUCCEEDED, err)
+	_, err = store.Update(t.Context(), "j", func(j *pb.Job) error {
+		j.State, j.EndedMs, j.Counts, j.VerdictsAfter = pb.State_STATE_DONE, time.Now().UnixMilli(), &pb.Counts{Succeeded: 1, Dead: 1}, 1<<40
+		return nil
+	})
+	hears(pb.Outcome_OUTCOME_UNSPECIFIED, err)
+	if err := held.Read(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	held.Stop()
+	if n := len(pages(t, store, "j")); n != 1 {
+		t.Errorf("%d pages are left for the dead item", n)
 	}
 }
 

@@ -1,15 +1,23 @@
 package feed
 
-import "context"
+import (
+	"context"
+
+	"triptych/gateway/jobs/board"
+)
 
 // settle drops a page of which every item is decided, with its blobs. What belongs
 // to items that are dead is kept, for they may be put back, and to those that were put
-// back already, for which the page is to be read again.
+// back already, for which the page is to be read again. Of a job that has ended the
+// board no longer knows who is dead: what is left of it is cleared at its end.
 func (t *term) settle(j *job, p *page) {
 	if len(p.undecided) > 0 || p.undecided == nil {
 		return
 	}
 	id, number, needed := j.record.GetId(), p.number, false
+	if s, err := t.board.Job(id); err != nil || !board.Open(s.Record) {
+		return
+	}
 	for i := p.first; i <= p.last; i++ {
 		if t.board.Dead(id, i) || !t.board.Has(id, i) {
 			needed = true
