@@ -33,18 +33,15 @@ type Config struct {
 	NATS NATS
 }
 
-// DefaultConfig is the defaults of all services, but that models don't take the
-// processors from the others, which are in the same process.
+// DefaultConfig is the defaults of all services.
 func DefaultConfig() Config {
-	cfg := Config{
+	return Config{
 		Common:      stage.DefaultConfig(),
 		Gateway:     gateway.DefaultConfig(),
 		Preprocess:  preprocess.DefaultConfig(),
 		Predictor:   predictor.DefaultConfig(),
 		Postprocess: postprocess.DefaultConfig(),
 	}
-	cfg.Predictor.YieldProcessors = false
-	return cfg
 }
 
 // Addresses are where the gateway is.

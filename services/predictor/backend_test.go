@@ -28,11 +28,14 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-func backend(tb testing.TB) (*predictor.Backend, *telemetry.Telemetry) {
+func backend(tb testing.TB, change ...func(*predictor.Config)) (*predictor.Backend, *telemetry.Telemetry) {
 	tb.Helper()
 	tel := telemetry.Discard()
 	cfg := predictor.DefaultConfig()
 	cfg.Library = os.Getenv("TRIPTYCH_ONNXRUNTIME")
+	for _, c := range change {
+		c(&cfg)
+	}
 	backends, err := predictor.NewBackends(cfg, tel)
 	if err != nil {
 		tb.Fatal(err)

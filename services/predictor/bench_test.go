@@ -69,7 +69,7 @@ const benchCallers = 16
 // counts is the median of the ratios of neighbours: what a machine with neighbours of
 // its own can do changes within seconds.
 func BenchmarkFloat32(b *testing.B) {
-	on, _ := backend(b)
+	on, _ := backend(b, yielding)
 	model := load(b, on, sample(b, 1))
 	if err := model.(modelserver.Warmer).WarmUp(b.Context()); err != nil {
 		b.Fatal(err)
@@ -103,6 +103,9 @@ func BenchmarkFloat32(b *testing.B) {
 		}
 	}
 }
+
+// yielding is how the service runs.
+func yielding(cfg *predictor.Config) { cfg.YieldProcessors = true }
 
 func median(numbers []float64) float64 {
 	sorted := slices.Sorted(slices.Values(numbers))
@@ -208,6 +211,7 @@ func bareRun(b *testing.B, session *ort.DynamicAdvancedSession) func() error {
 func served(b *testing.B) inference.GRPCInferenceServiceClient {
 	b.Helper()
 	cfg, own := stage.DefaultConfig(), predictor.DefaultConfig()
+	yielding(&own)
 	cfg.Repository = []string{testkit.Path(b, "models")}
 	cfg.GRPCAddress, cfg.Admin.Address = "127.0.0.1:0", "127.0.0.1:0"
 	s, err := stage.NewWithBackends(b.Context(), "predictor", cfg, io.Discard, func(tel *telemetry.Telemetry) ([]modelserver.Backend, error) {

@@ -37,7 +37,8 @@ type Config struct {
 	// none. A model's wide_session goes before it.
 	WideSessionMaxBytes int64
 	// YieldProcessors leaves the cores to models that run on the CPU: Go code gets as
-	// many processors as they leave free. It is about the whole process.
+	// many processors as they leave free. It is about the whole process, so only the
+	// service that is one by itself turns it on.
 	YieldProcessors bool
 	// StallTimeout is how long a batch may run before the service says that it no
 	// longer lives.
@@ -50,7 +51,7 @@ var _ config.Section = (*Config)(nil)
 
 // DefaultConfig works on any machine.
 func DefaultConfig() Config {
-	return Config{Device: engine.Auto, DeviceFallback: engine.FallbackError, MaxQueueSize: 1024, WideSessionMaxBytes: 256 << 20, YieldProcessors: true, StallTimeout: 2 * time.Minute}
+	return Config{Device: engine.Auto, DeviceFallback: engine.FallbackError, MaxQueueSize: 1024, WideSessionMaxBytes: 256 << 20, StallTimeout: 2 * time.Minute}
 }
 
 // RegisterFlags implements config.Section.

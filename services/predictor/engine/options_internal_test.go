@@ -53,6 +53,9 @@ func (r *recorder) appendProvider(p provider) error {
 }
 
 // parameter is one line of a configuration.
+// oneInput is an input whose shape is fixed.
+const oneInput = `input { name: "x" data_type: TYPE_FP32 dims: [ 3 ] } `
+
 func parameter(key, value string) string {
 	return fmt.Sprintf("parameters { key: %q value { string_value: %q } }\n", key, value)
 }
@@ -87,25 +90,27 @@ func TestWhatTheRuntimeIsTold(t *testing.T) {
 		device       Device
 		gone, insead []string
 	}{
-		"nothing":            {``, cpu, nil, nil},
-		"intra":              {parameter("intra_op_thread_count", "3"), cpu, []string{"intra 4"}, []string{"intra 3"}},
-		"intra of 0":         {parameter("intra_op_thread_count", "0"), cpu, nil, nil},
-		"inter":              {parameter("inter_op_thread_count", "2"), cpu, []string{"inter 1"}, []string{"inter 2"}},
-		"inter of 0":         {parameter("inter_op_thread_count", "0"), cpu, nil, nil},
-		"parallel":           {parameter("execution_mode", "1"), cpu, []string{"mode ORT_SEQUENTIAL"}, []string{"mode ORT_PARALLEL"}},
-		"no arena":           {parameter("enable_mem_arena", "0"), cpu, []string{"arena true"}, []string{"arena false"}},
-		"no pattern":         {parameter("enable_mem_pattern", "0"), cpu, []string{"pattern true"}, []string{"pattern false"}},
-		"batches vary":       {"max_batch_size: 64", cpu, nil, nil},
-		"batches vary much":  {"max_batch_size: 65", cpu, []string{"pattern true"}, []string{"pattern false"}},
-		"inputs vary":        {"max_batch_size: 8 input { name: \"x\" data_type: TYPE_FP32 dims: [ -1, 3 ] }", cpu, []string{"pattern true"}, []string{"pattern false"}},
-		"spinning":           {parameter("intra_op_allow_spinning", "1"), cpu, plain[6:], []string{"session.inter_op.allow_spinning 1", "session.intra_op.allow_spinning 1"}},
-		"spinning of one":    {parameter("session.intra_op.allow_spinning", "1"), cpu, plain[7:], []string{"session.intra_op.allow_spinning 1"}},
-		"basic level":        {`optimization { graph { level: -1 } }`, cpu, []string{"level 99"}, []string{"level 1"}},
-		"extended level":     {`optimization { graph { level: 1 } }`, cpu, []string{"level 99"}, []string{"level 2"}},
-		"no optimization":    {`optimization { graph { level: 2 } }`, cpu, []string{"level 99"}, []string{"level 0"}},
-		"initializers":       {parameter("session.use_device_allocator_for_initializers", "1"), cpu, nil, []string{"session.use_device_allocator_for_initializers 1"}},
-		"any other entry":    {parameter("session.set_denormal_as_zero", "1") + parameter("mlas.use_lut_gemm", "1"), cpu, nil, []string{"mlas.use_lut_gemm 1", "session.set_denormal_as_zero 1"}},
-		"shrinking is a run": {parameter(shrinkKey, "cpu:0"), cpu, nil, nil},
+		"nothing":               {``, cpu, nil, nil},
+		"intra":                 {parameter("intra_op_thread_count", "3"), cpu, []string{"intra 4"}, []string{"intra 3"}},
+		"intra of 0":            {parameter("intra_op_thread_count", "0"), cpu, nil, nil},
+		"inter":                 {parameter("inter_op_thread_count", "2"), cpu, []string{"inter 1"}, []string{"inter 2"}},
+		"inter of 0":            {parameter("inter_op_thread_count", "0"), cpu, nil, nil},
+		"parallel":              {parameter("execution_mode", "1"), cpu, []string{"mode ORT_SEQUENTIAL"}, []string{"mode ORT_PARALLEL"}},
+		"no arena":              {parameter("enable_mem_arena", "0"), cpu, []string{"arena true"}, []string{"arena false"}},
+		"no pattern":            {parameter("enable_mem_pattern", "0"), cpu, []string{"pattern true"}, []string{"pattern false"}},
+		"batches vary":          {"max_batch_size: 64 " + oneInput, cpu, nil, nil},
+		"batches vary much":     {"max_batch_size: 65 " + oneInput, cpu, []string{"pattern true"}, []string{"pattern false"}},
+		"two inputs":            {"max_batch_size: 8 " + oneInput + oneInput, cpu, []string{"pattern true"}, []string{"pattern false"}},
+		"batches vary on a GPU": {"max_batch_size: 64 " + oneInput, cuda, []string{"intra 4", "pattern true"}, []string{"intra 1", "pattern false", "cuda device_id=1"}},
+		"inputs vary":           {"max_batch_size: 8 input { name: \"x\" data_type: TYPE_FP32 dims: [ -1, 3 ] }", cpu, []string{"pattern true"}, []string{"pattern false"}},
+		"spinning":              {parameter("intra_op_allow_spinning", "1"), cpu, plain[6:], []string{"session.inter_op.allow_spinning 1", "session.intra_op.allow_spinning 1"}},
+		"spinning of one":       {parameter("session.intra_op.allow_spinning", "1"), cpu, plain[7:], []string{"session.intra_op.allow_spinning 1"}},
+		"basic level":           {`optimization { graph { level: -1 } }`, cpu, []string{"level 99"}, []string{"level 1"}},
+		"extended level":        {`optimization { graph { level: 1 } }`, cpu, []string{"level 99"}, []string{"level 2"}},
+		"no optimization":       {`optimization { graph { level: 2 } }`, cpu, []string{"level 99"}, []string{"level 0"}},
+		"initializers":          {parameter("session.use_device_allocator_for_initializers", "1"), cpu, nil, []string{"session.use_device_allocator_for_initializers 1"}},
+		"any other entry":       {parameter("session.set_denormal_as_zero", "1") + parameter("mlas.use_lut_gemm", "1"), cpu, nil, []string{"mlas.use_lut_gemm 1", "session.set_denormal_as_zero 1"}},
+		"shrinking is a run":    {parameter(shrinkKey, "cpu:0"), cpu, nil, nil},
 		"a GPU's options on a CPU": {
 			parameter("gpu_mem_limit", "1000") + tensorRT(`parameters { key: "precision_mode" value: "FP16" }`), cpu, nil, nil,
 		},

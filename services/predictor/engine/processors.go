@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"math"
-	"os"
 	"runtime"
 	"sync"
 	"time"
@@ -15,7 +14,8 @@ import (
 var processors struct {
 	sync.Mutex
 	fewer bool
-	all   int // that there would be, if there are fewer
+	all   int  // that there would be, if there are fewer
+	own   bool // somebody else than Go has chosen that number
 }
 
 func allProcessors() int {
@@ -28,23 +28,27 @@ func allProcessors() int {
 }
 
 // setProcessors lets so many threads run Go code at once. With all of them Go itself
-// follows the container's quota again, unless the environment sets the number.
+// follows the container's quota again, unless the number was not Go's own choice.
 func setProcessors(n int) {
 	processors.Lock()
 	defer processors.Unlock()
-	if !processors.fewer {
-		processors.all = runtime.GOMAXPROCS(0)
-	}
-	before := processors.fewer
-	processors.fewer = n < processors.all
-	switch {
-	case !processors.fewer && !before: // there is nothing to give back
-	case processors.fewer:
-		runtime.GOMAXPROCS(n)
-	case os.Getenv("GOMAXPROCS") == "":
+	p := &processors
+	if !p.fewer {
+		p.all = runtime.GOMAXPROCS(0)
+		if n >= p.all {
+			return
+		}
 		runtime.SetDefaultGOMAXPROCS()
+		p.own = runtime.GOMAXPROCS(0) != p.all
+	}
+	p.fewer = n < p.all
+	switch {
+	case p.fewer:
+		runtime.GOMAXPROCS(n)
+	case p.own:
+		runtime.GOMAXPROCS(p.all)
 	default:
-		runtime.GOMAXPROCS(processors.all)
+		runtime.SetDefaultGOMAXPROCS()
 	}
 }
 
@@ -53,42 +57,54 @@ const (
 	// yieldWeight what the newest counts.
 	yieldEvery  = 100 * time.Millisecond
 	yieldWeight = 0.5
-	// yieldMargin is by how much more than the processors there are must be free before
-	// Go gets more of them again.
-	yieldMargin = 0.25
+	// countEvery is the time between two looks at how many cores there are.
+	countEvery = time.Second
+	// leastShare of the processors, one in so many, is never yielded; and a change of
+	// less than deadShare of them, or of deadBand of one, is none.
+	leastShare = 8
+	deadShare  = 16
+	deadBand   = 0.25
 )
 
 // Yield leaves the cores to the models that run on the CPU until ctx ends: Go code gets
-// as many processors as they leave free, at least one (docs/adr/0028). It is about the
-// whole process, which should do little else.
+// as many processors as they leave free (docs/adr/0028). It is about the whole process,
+// which should do little else.
 func (l *Library) Yield(ctx context.Context) {
 	ticks := time.NewTicker(yieldEvery)
 	defer ticks.Stop()
 	defer func() { setProcessors(allProcessors()) }()
 	var used float64
-	for at, before := time.Now(), l.usage.total(); ; {
+	at, before := time.Now(), l.usage.total()
+	for counted, cores := at, Cores(); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticks.C:
 		}
-		total, all := l.usage.total(), allProcessors()
-		share := float64(total-before) / (float64(time.Since(at)) * float64(Cores()))
-		at, before = time.Now(), total
+		now, total := time.Now(), l.usage.total()
+		if now.Sub(at) < yieldEvery/2 {
+			continue // it comes soon after a late one
+		}
+		if total > before && now.Sub(counted) >= countEvery {
+			counted, cores = now, Cores()
+		}
+		share := float64(total-before) / (float64(now.Sub(at)) * float64(cores))
+		at, before = now, total
 		used += yieldWeight * (min(share, 1) - used)
-		if now := runtime.GOMAXPROCS(0); yielded(used, all, now) != now {
-			setProcessors(yielded(used, all, now))
+		if has := runtime.GOMAXPROCS(0); yielded(used, allProcessors(), has) != has {
+			setProcessors(yielded(used, allProcessors(), has))
 		}
 	}
 }
 
 // yielded is how many of all processors Go code gets when the runtime uses such a share
 // of the cores, and Go code has had so many.
-func yielded(used float64, all, now int) int {
+func yielded(used float64, all, has int) int {
 	left := (1 - used) * float64(all)
-	n := min(max(int(math.Ceil(left)), 1), all)
-	if n > now && left <= float64(now)+yieldMargin {
-		return now
+	n := min(max(int(math.Ceil(left)), all/leastShare, 1), all)
+	band := max(deadBand, float64(all)/deadShare)
+	if n > has && left <= float64(has)+band || n < has && left > float64(has)-1-(band-deadBand) {
+		return has
 	}
 	return n
 }

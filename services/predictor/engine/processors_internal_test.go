@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"runtime"
-	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,7 +45,11 @@ func TestYielded(t *testing.T) {
 		"less than half of two":             {.45, 2, 2, 2},
 		"it stays for a little more":        {.4, 2, 1, 1},
 		"it comes back for more":            {.3, 2, 1, 2},
-		"nine tenths of 32":                 {.9, 32, 32, 4},
+		"three quarters of 32":              {.75, 32, 32, 8},
+		"a little more of 32":               {.8, 32, 8, 8},
+		"a little less of 32":               {.7, 32, 8, 8},
+		"much less of 32":                   {.6, 32, 8, 13},
+		"an eighth is left to Go":           {1, 32, 32, 4},
 		"it comes back at once":             {0, 32, 1, 32},
 		"a container that has become small": {0, 2, 2, 2},
 		"one":                               {1, 1, 1, 1},
@@ -63,8 +66,7 @@ func TestYielded(t *testing.T) {
 // While the runtime has all cores, Go code has one; the cores that models may use
 // are the same as before.
 func TestYield(t *testing.T) {
-	const all = 4
-	t.Setenv("GOMAXPROCS", strconv.Itoa(all))
+	const all = 5
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(all))
 	cores := Cores()
 	synctest.Test(t, func(t *testing.T) {
@@ -83,7 +85,7 @@ func TestYield(t *testing.T) {
 		}
 		after(time.Minute, all)
 		l.usage.add(cores)
-		after(150*time.Millisecond, all/2)
+		after(150*time.Millisecond, 3)
 		after(3*time.Second, 1)
 		l.usage.add(-cores)
 		after(3*time.Second, all)
@@ -93,4 +95,22 @@ func TestYield(t *testing.T) {
 		synctest.Wait()
 		after(0, all)
 	})
+}
+
+// A number that Go has chosen is Go's to choose again; any other comes back as it was.
+func TestProcessorsComeBack(t *testing.T) {
+	before := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(before)
+	runtime.SetDefaultGOMAXPROCS()
+	for _, all := range []int{runtime.GOMAXPROCS(0), runtime.GOMAXPROCS(0) + 3} {
+		runtime.GOMAXPROCS(all)
+		setProcessors(1)
+		if got := allProcessors(); got != all {
+			t.Errorf("there would be %d, want %d", got, all)
+		}
+		setProcessors(all)
+		if got := runtime.GOMAXPROCS(0); got != all {
+			t.Errorf("%d are back of %d", got, all)
+		}
+	}
 }

@@ -70,8 +70,8 @@ func (r *replica) close() error {
 const (
 	// lulls is how often an ebb looks for a moment without a run, and lullEvery the pause
 	// between two looks.
-	lulls     = 2000
-	lullEvery = time.Millisecond
+	lulls     = 100
+	lullEvery = 5 * time.Millisecond
 )
 
 // lull waits for a moment in which nothing runs, and keeps others from beginning until
@@ -91,13 +91,14 @@ func (r *replica) lull() (found bool) {
 // operator, which costs nothing. It keeps a piece of memory of which a run has a part,
 // so this waits for a lull; it is false when there is none.
 func (r *replica) ebb(c *contract) (whole bool) {
-	if whole = r.lull(); whole {
-		defer r.calm.Unlock()
-	}
+	whole = r.lull()
 	if r.tuning.arena {
 		if err := r.shrink(c); err != nil {
 			r.logger.Debug("arena not shrunk", "device", r.device.String(), "error", err)
 		}
+	}
+	if whole {
+		r.calm.Unlock()
 	}
 	trim()
 	r.logger.Debug("memory of a peak given back", "device", r.device.String(), "whole", whole)

@@ -13,8 +13,9 @@ const ebbAfter = 10 * time.Second
 // counts the bytes of inputs, which grow with the batch as all else does.
 type tide struct {
 	quiet  time.Duration
-	spread int64       // runs at once that are no peak
-	ebb    func() bool // gives memory back; false when runs held on to it meanwhile
+	spread int64         // runs at once that are no peak
+	ebb    func() bool   // gives memory back; false when runs held on to it meanwhile
+	pause  time.Duration // before the next ebb when the last one left something; 0: quiet
 
 	mu      sync.Mutex
 	level   int64 // bytes of the runs that are going on
@@ -91,7 +92,7 @@ func (t *tide) look() {
 	if 2*t.level > t.high {
 		t.peaked = time.Now() // a long run
 	}
-	if left := t.quiet - time.Since(t.peaked); left > 0 && !t.urgent {
+	if left := max(t.quiet, t.pause) - time.Since(t.peaked); left > 0 && !t.urgent {
 		t.arm(left)
 		t.mu.Unlock()
 		return
@@ -100,20 +101,25 @@ func (t *tide) look() {
 	high := t.high
 	t.high, t.urgent = t.level, false
 	t.mu.Unlock()
-	if over && !t.ebb() {
-		t.again(high)
+	if !over {
+		return
+	}
+	whole := t.ebb()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.pause = min(2*max(t.pause, t.quiet/2), longest*t.quiet); whole {
+		t.pause = 0
+		return
+	}
+	t.high, t.peaked = max(t.high, high, t.calm()+1), time.Now()
+	if !t.armed {
+		t.arm(t.pause)
 	}
 }
 
-// again makes an ebb that has left something come once more, after another quiet time.
-func (t *tide) again(high int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.high, t.peaked = max(t.high, high), time.Now()
-	if !t.armed {
-		t.arm(t.quiet)
-	}
-}
+// longest is the longest pause before an ebb that has left something is tried again, in
+// quiet times; each is twice the one before.
+const longest = 64
 
 // stop ends the watch and waits for an ebb that is going on.
 func (t *tide) stop() {

@@ -75,10 +75,15 @@ func TestTide(t *testing.T) {
 			s.run(16, time.Minute)
 		}, []time.Duration{70 * time.Second}},
 		"ebbs that leave something": {func(s *sea) {
-			s.held = 2
+			s.held = 3
 			s.run(1, time.Second)
 			s.run(16, time.Second)
-		}, []time.Duration{12 * time.Second, 22 * time.Second, 32 * time.Second}},
+		}, []time.Duration{12 * time.Second, 22 * time.Second, 42 * time.Second, 82 * time.Second}},
+		"a small one that memory was short for, and something is left": {func(s *sea) {
+			s.held = 1
+			s.run(1, time.Second)
+			s.now()
+		}, []time.Duration{time.Second, 11 * time.Second}},
 		"one that memory was short for": {func(s *sea) {
 			s.run(16, time.Second)
 			s.now()

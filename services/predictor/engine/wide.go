@@ -124,7 +124,10 @@ func (s *Session) inGear(ctx context.Context, r *replica, gear int, inputs []oip
 		on = r.wide
 	}
 	s.tell(ctx, on)
-	threads := max(on.tuning.intra, on.tuning.inter)
+	threads := on.tuning.intra
+	if on.tuning.parallel {
+		threads = max(threads, on.tuning.inter)
+	}
 	s.usage.add(threads)
 	defer s.usage.add(-threads)
 	return s.run(ctx, on, inputs, true)

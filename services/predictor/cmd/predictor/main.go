@@ -12,6 +12,7 @@ import (
 
 func main() {
 	cfg := predictor.DefaultConfig()
+	cfg.YieldProcessors = true
 	os.Exit(stage.MainWithBackends(stage.Here(), "predictor", "predictor runs ONNX models in batches.", &cfg, func(tel *telemetry.Telemetry) ([]modelserver.Backend, error) {
 		return predictor.NewBackends(cfg, tel)
 	}))
