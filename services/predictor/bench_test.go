@@ -20,9 +20,11 @@ import (
 	predictor "triptych/services/predictor"
 	"triptych/services/predictor/batcher"
 	"triptych/services/predictor/engine"
+	"triptych/shared/heap"
 	"triptych/shared/modelconfig"
 	"triptych/shared/modelserver"
 	"triptych/shared/oip"
+	"triptych/shared/scheduling"
 	"triptych/shared/stage"
 	"triptych/shared/telemetry"
 	"triptych/shared/testkit"
@@ -65,10 +67,16 @@ const benchCallers = 16
 
 // BenchmarkFloat32 is what the way to the session costs: images a second of the
 // sample classifier's version 1 on the CPU, by the session alone, by the model
-// with its batcher, and over gRPC. The three take turns of a second, and what
+// with its batcher, and over gRPC. The three take turns of some seconds, and what
 // counts is the median of the ratios of neighbours: what a machine with neighbours of
-// its own can do changes within seconds.
+// its own can do changes within seconds. The process is scheduled, and collects its
+// garbage, as the service does.
 func BenchmarkFloat32(b *testing.B) {
+	class := scheduling.DefaultConfig()
+	if err := class.Apply(); err != nil {
+		b.Fatal(err)
+	}
+	defer heap.Tune(heap.DefaultConfig())()
 	on, _ := backend(b, yielding)
 	model := load(b, on, sample(b, 1))
 	if err := model.(modelserver.Warmer).WarmUp(b.Context()); err != nil {
@@ -128,8 +136,9 @@ func inProcess(ctx context.Context, model modelserver.Model) func(*inference.Mod
 	}
 }
 
-// turnCalls take about a second on two cores.
-const turnCalls = 256
+// turnCalls take two or three seconds on two cores: a service that has become busy
+// needs a fifth of one to yield its processors.
+const turnCalls = 512
 
 // turn calls from all callers at once.
 func (w *way) turn(tb testing.TB) {
