@@ -186,13 +186,13 @@ func TestTenantNames(t *testing.T) {
 // Three times as many as a model can do, over the real doors: it does what it can,
 // the others are told soon, and nothing ends otherwise.
 func TestOverload(t *testing.T) {
-	f := &few{free: make(chan struct{}, 4), takes: 20 * time.Millisecond} // 200 a second at most
+	f := &few{free: make(chan struct{}, 4), takes: 100 * time.Millisecond} // 40 a second at most, which a busy machine can do too
 	g := head(t, f, func(*gateway.Config) {})
 	client := servertest.Client(t, g.GRPCAddress())
 	var good, busy, other atomic.Int64
 	var running sync.WaitGroup
 	begin := time.Now()
-	tick := time.NewTicker(time.Second / 600)
+	tick := time.NewTicker(time.Second / 120)
 	defer tick.Stop()
 	for n := 0; time.Since(begin) < 3*time.Second; n++ {
 		<-tick.C
@@ -210,8 +210,8 @@ func TestOverload(t *testing.T) {
 	}
 	running.Wait()
 	took := time.Since(begin).Seconds()
-	if rate := float64(good.Load()) / took; rate < 120 {
-		t.Errorf("%.0f answers a second", rate)
+	if rate := float64(good.Load()) / took; rate < 24 {
+		t.Errorf("%.0f answers a second, want 24 or more", rate)
 	}
 	if busy.Load() == 0 || other.Load() > 0 {
 		t.Errorf("%d were refused, %d ended otherwise", busy.Load(), other.Load())
