@@ -370,7 +370,7 @@ func TestFairness(t *testing.T) {
 	cfg := quick()
 	cfg.Credit = 64
 	newGateway(t, store, cfg, telemetry.Discard())
-	accept(t, store, "huge", 20_000, func(j *pb.Job, _ []*pb.Item) { j.Priority = 3 })
+	accept(t, store, "huge", 10_000, func(j *pb.Job, _ []*pb.Item) { j.Priority = 3 })
 	testkit.Eventually(t, soon, "the huge one is on its way", func() bool { _, _, err := store.Verdict(t.Context(), "huge", 10); return err == nil })
 	for i := range 6 { // more than are fed at once
 		accept(t, store, fmt.Sprintf("small-%d", i), 20, func(j *pb.Job, _ []*pb.Item) { j.Priority = 3 })
@@ -390,7 +390,7 @@ func TestFairness(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if job := ended(t, store, "huge"); job.GetState() != pb.State_STATE_CANCELLED || job.GetCounts().GetSucceeded() == 0 || job.GetCounts().GetSucceeded()+job.GetCounts().GetCancelled() != 20_000 {
+	if job := ended(t, store, "huge"); job.GetState() != pb.State_STATE_CANCELLED || job.GetCounts().GetSucceeded() == 0 || job.GetCounts().GetSucceeded()+job.GetCounts().GetCancelled() != 10_000 {
 		t.Errorf("%s: %v", job.GetState(), job.GetCounts())
 	}
 }
