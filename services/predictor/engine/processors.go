@@ -91,8 +91,9 @@ func (l *Library) Yield(ctx context.Context) {
 		share := float64(total-before) / (float64(now.Sub(at)) * float64(cores))
 		at, before = now, total
 		used += yieldWeight * (min(share, 1) - used)
-		if has := runtime.GOMAXPROCS(0); yielded(used, allProcessors(), has) != has {
-			setProcessors(yielded(used, allProcessors(), has))
+		has := runtime.GOMAXPROCS(0)
+		if n := yielded(used, allProcessors(), has); n != has {
+			setProcessors(n)
 		}
 	}
 }

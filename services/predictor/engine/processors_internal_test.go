@@ -51,7 +51,7 @@ func TestYielded(t *testing.T) {
 		"much less of 32":                   {.6, 32, 8, 13},
 		"an eighth is left to Go":           {1, 32, 32, 4},
 		"it comes back at once":             {0, 32, 1, 32},
-		"a container that has become small": {0, 2, 2, 2},
+		"a container that has become small": {0, 2, 4, 2},
 		"one":                               {1, 1, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,20 +8,24 @@ import (
 // ebbAfter is how long after its last peak a session's memory is given back.
 const ebbAfter = 10 * time.Second
 
+// longest is the longest pause before an ebb that has left something is tried again, in
+// quiet times; each is twice the one before.
+const longest = 64
+
 // tide watches how much goes through a session and notices when a peak is over,
 // for an arena by itself keeps the memory of its largest run for ever. It
 // counts the bytes of inputs, which grow with the batch as all else does.
 type tide struct {
 	quiet  time.Duration
-	spread int64         // runs at once that are no peak
-	ebb    func() bool   // gives memory back; false when runs held on to it meanwhile
-	pause  time.Duration // before the next ebb when the last one left something; 0: quiet
+	spread int64       // runs at once that are no peak
+	ebb    func() bool // gives memory back; false when runs held on to it meanwhile
 
 	mu      sync.Mutex
 	level   int64 // bytes of the runs that are going on
 	least   int64 // bytes of the smallest run ever
 	high    int64 // highest level since the last ebb
 	peaked  time.Time
+	pause   time.Duration // before the next ebb when the last one left something; 0: quiet
 	timer   *time.Timer
 	armed   bool
 	urgent  bool // not to wait until the peak is over
@@ -116,10 +120,6 @@ func (t *tide) look() {
 		t.arm(t.pause)
 	}
 }
-
-// longest is the longest pause before an ebb that has left something is tried again, in
-// quiet times; each is twice the one before.
-const longest = 64
 
 // stop ends the watch and waits for an ebb that is going on.
 func (t *tide) stop() {
