@@ -71,6 +71,11 @@ type query struct {
 
 func (a *API) query(c *gin.Context) (query, error) {
 	q := query{topK: defaultTopK}
+	for name := range c.Request.URL.Query() {
+		if name != "model" && name != "top_k" {
+			return q, failure.New(failure.Invalid, "unknown parameter %s: there are model and top_k", failure.Quote(name))
+		}
+	}
 	if text, ok := c.GetQuery("top_k"); ok {
 		k, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || k < 1 || k > maxTopK {
