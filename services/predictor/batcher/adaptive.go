@@ -11,6 +11,7 @@ import (
 type adaptive struct {
 	delay     time.Duration
 	preferred []int
+	instances int
 }
 
 func (r adaptive) cut(l *lane, queue []*item, s scene) verdict {
@@ -23,10 +24,13 @@ func (r adaptive) cut(l *lane, queue []*item, s scene) verdict {
 		v.reason = cutShare
 	}
 	curve := l.curve()
-	if enough := curve.enough(v.rows); enough < v.rows {
-		rows, reason := enough, cutEnough
-		if curve.unseen(enough) {
-			rows, reason = 2*enough, cutProbe
+	if rows := curve.enough(v.rows); rows < v.rows {
+		reason := cutEnough
+		if rows == 1 && r.pairs(l, queue[:v.n], s) {
+			rows = few
+		}
+		if 2*rows <= v.rows && curve.unseen(rows) {
+			rows, reason = 2*rows, cutProbe
 		}
 		v = fitting(queue[:v.n], rows)
 		v.reason = reason

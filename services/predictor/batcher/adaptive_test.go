@@ -212,14 +212,15 @@ func TestAdaptiveWaitsForNobodyWhoDoesNotCome(t *testing.T) {
 }
 
 // Where a row in a batch costs as much as alone, a large batch costs those in front
-// their time and gives nothing: there are none of more than two.
+// their time and gives nothing: of a crowd two run together, and four to see what that
+// costs.
 func TestAdaptiveDoesNotBatchWhatDoesNotPay(t *testing.T) {
 	two := func(c *batcher.Config) { c.Instances = 2 }
 	ours := closed(t, processor, 16, away, adaptive(10*time.Millisecond), two)
 	theirs := closed(t, processor, 16, away, tritons(0), two)
 	t.Logf("%.0f/s, p99 %s in batches of %.1f; Triton's rules %.0f/s, p99 %s, %.1f", ours.rate, ours.quantile(.99), ours.rows, theirs.rate, theirs.quantile(.99), theirs.rows)
-	if ours.rows > 2 || ours.rate < .99*theirs.rate || ours.quantile(.99) > theirs.quantile(.99) {
-		t.Errorf("batches of %.2f, %.0f/s, p99 %s; want at most 2, %.0f/s, %s", ours.rows, ours.rate, ours.quantile(.99), theirs.rate, theirs.quantile(.99))
+	if ours.rows < 1.9 || ours.rows > 2 || ours.rate < .99*theirs.rate || ours.quantile(.99) > theirs.quantile(.99) {
+		t.Errorf("batches of %.2f, %.0f/s, p99 %s; want 2, %.0f/s, %s", ours.rows, ours.rate, ours.quantile(.99), theirs.rate, theirs.quantile(.99))
 	}
 }
 
@@ -241,10 +242,14 @@ func TestAdaptiveForgetsAColdStart(t *testing.T) {
 		time.Sleep(20 * time.Minute)
 		stop()
 		sizes := b.model.sizes()
-		for _, rows := range sizes[len(sizes)-100 : len(sizes)-20] {
+		large := 0
+		for _, rows := range sizes[len(sizes)-1000:] {
 			if rows > 2 {
-				t.Fatalf("batches of %v in the end", sizes[len(sizes)-100:])
+				large++
 			}
+		}
+		if large > 2 { // one in 512 sees what it costs
+			t.Fatalf("batches of %v in the end", sizes[len(sizes)-1000:])
 		}
 	})
 }

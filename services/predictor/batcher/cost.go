@@ -143,15 +143,10 @@ func (l *lane) curve() *cost {
 // together: differences below it are noise.
 const margin = 0.06
 
-// few rows run together where that is no dearer for a row, if as many again wait: the
-// hand-over of a batch, and what comes of its answers being there at once, are no part
-// of what it is known to cost.
-const few = 2
-
 // enough is how many of the rows that wait are worth running at once: all of
 // them, or the fewest that have run before at which a row is as cheap as it gets,
 // when those are at most half. Where batching does not pay, as on most CPUs, that
-// is a few: nobody waits then for the rows of many others. Between two sizes a row's share
+// is 1: nobody waits then for the rows of others. Between two sizes a row's share
 // only grows or only shrinks, so the sizes that have run are all there is to look at.
 func (c *cost) enough(rows int) int {
 	if !c.known() || rows < 2 {
@@ -163,13 +158,8 @@ func (c *cost) enough(rows int) int {
 			best = math.Min(best, p.took/float64(p.rows))
 		}
 	}
-	pays := func(took float64, n int) bool { return n <= rows/2 && took/float64(n) <= best*(1+margin) }
 	for _, p := range c.points {
-		switch {
-		case !pays(p.took, p.rows):
-		case p.rows < few && pays(c.shape(few), few):
-			return few
-		default:
+		if p.rows <= rows/2 && p.took/float64(p.rows) <= best*(1+margin) {
 			return p.rows
 		}
 	}

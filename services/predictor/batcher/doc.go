@@ -14,7 +14,8 @@
 // none is split and none is overtaken. The reason is one of
 //
 //   - full: max_batch_size rows, or the next request does not fit;
-//   - enough: more rows would hardly make a row cheaper, as on most CPUs;
+//   - enough: more rows would hardly make a row cheaper, as on most CPUs, where of
+//     a crowd two run together;
 //   - preferred: a preferred size, the largest that the requests have together;
 //   - delay: the oldest request has waited max_queue_delay_microseconds;
 //   - deadline: a request would be late if it waited longer;

@@ -56,7 +56,7 @@ func newLanes(cfg Config) lanes {
 	case cfg.Policy == Triton:
 		q.rule = triton{cfg.Delay, cfg.Preferred}
 	default:
-		q.rule = adaptive{cfg.Delay, cfg.Preferred}
+		q.rule = adaptive{cfg.Delay, cfg.Preferred, cfg.Instances}
 	}
 	return q
 }
