@@ -17,7 +17,8 @@ const Trailer = "triptych-capacity"
 type Report struct {
 	// Slots is how much runs at once: instances, or workers.
 	Slots int
-	// Running is how many of the slots are taken.
+	// Running is how many requests run, one at least in each slot that is taken; of
+	// preprocess, how many images.
 	Running int
 	// Waiting is how many requests wait for a slot.
 	Waiting int

@@ -46,7 +46,10 @@ type Batcher struct {
 
 // span is the time that a batch takes: since when, and until when by its cost.
 // It is zero while the instance is idle.
-type span struct{ begun, ends time.Time }
+type span struct {
+	begun, ends time.Time
+	requests    int // in the batch, for which somebody waits
+}
 
 // New starts the instances. Close stops them.
 func New(cfg Config, execute Execute, tracer trace.Tracer, metrics *Metrics) (*Batcher, error) {

@@ -14,6 +14,33 @@ import (
 	"triptych/shared/capacity"
 )
 
+// All requests of a batch run, and a batch of jobs alone is one.
+func TestCapacityOfBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, &fakeModel{took: 10 * time.Millisecond}, func(c *batcher.Config) { c.Instances = 1 }, delay(time.Millisecond))
+		bulky := call.With(t.Context(), call.Info{Bulk: true})
+		for _, c := range []struct {
+			callers, jobs, running int
+		}{{3, 0, 3}, {1, 2, 1}, {0, 3, 1}} {
+			var all sync.WaitGroup
+			for n := range c.callers + c.jobs {
+				ctx := t.Context()
+				if n >= c.callers {
+					ctx = bulky
+				}
+				all.Go(func() { _, _, _ = b.Do(ctx, request(1, 1, 1)) })
+			}
+			time.Sleep(5 * time.Millisecond)
+			synctest.Wait()
+			if diff := cmp.Diff(capacity.Report{Slots: 1, Running: c.running}, b.Capacity()); diff != "" {
+				t.Errorf("%d callers, %d of jobs: %s", c.callers, c.jobs, diff)
+			}
+			all.Wait()
+			synctest.Wait()
+		}
+	})
+}
+
 // TestCapacity fills a batcher of one instance and lets it run empty.
 func TestCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -98,7 +98,7 @@ func (b *Batcher) claim(w *work, c cut, now time.Time) bool {
 		it.work, it.read = w, true
 		it.waited = now.Sub(it.enqueued)
 	}
-	b.busy[w.id], b.ran = span{begun: now, ends: now.Add(took)}, now
+	b.busy[w.id], b.ran = span{now, now.Add(took), watched(w.members)}, now
 	if b.lanes.count > 0 {
 		b.ready.Signal() // another idle instance may find work too
 	}
