@@ -41,6 +41,9 @@ func newClassify(streams Streams) *cobra.Command {
 		Short: "Classify images, and show where the time of the last one went",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
+			if flags.top < 1 {
+				return failure.New(failure.Invalid, "--top is %d, must be 1 or more", flags.top)
+			}
 			c, err := flags.client()
 			if err != nil {
 				return err

@@ -149,6 +149,13 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
+func TestClassifyWithoutLabels(t *testing.T) {
+	status, out, errs := run(t, nil, "classify", "--top", "0", "a.jpg")
+	if want := "triptych: --top is 0, must be 1 or more\n"; status != 1 || out != "" || errs != want {
+		t.Errorf("status %d, %q, %q, want 1 and %q", status, out, errs, want)
+	}
+}
+
 func TestWrongCalls(t *testing.T) {
 	for name, args := range map[string][]string{
 		"unknown flag":    {"models", "--nope"},

@@ -36,7 +36,7 @@ func New(cfg Config, server inference.GRPCInferenceServiceServer) *API {
 
 // Routes is the one route.
 func (a *API) Routes() []web.Route {
-	return []web.Route{{Method: http.MethodPost, Path: "/v1/classify", Work: true, Model: modelName, Handle: a.classify}}
+	return []web.Route{{Method: http.MethodPost, Path: "/v1/classify", Query: []string{"model", "top_k"}, Work: true, Model: modelName, Handle: a.classify}}
 }
 
 func (a *API) classify(c *gin.Context) error {
@@ -71,11 +71,6 @@ type query struct {
 
 func (a *API) query(c *gin.Context) (query, error) {
 	q := query{topK: defaultTopK}
-	for name := range c.Request.URL.Query() {
-		if name != "model" && name != "top_k" {
-			return q, failure.New(failure.Invalid, "unknown parameter %s: there are model and top_k", failure.Quote(name))
-		}
-	}
 	if text, ok := c.GetQuery("top_k"); ok {
 		k, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || k < 1 || k > maxTopK {

@@ -116,7 +116,7 @@ func TestOneBadImage(t *testing.T) {
 		"top_k 1001":       {"?top_k=1001", "cat", 400, "top_k"},
 		"top_k a word":     {"?top_k=all", "cat", 400, "top_k"},
 		"top_k empty":      {"?top_k=", "cat", 400, "top_k"},
-		"unknown name":     {"?topk=3", "cat", 400, `unknown parameter "topk": there are model and top_k`},
+		"unknown name":     {"?topk=3", "cat", 400, `unknown query parameter "topk", there are model, top_k`},
 		"unknown model":    {"?model=nothing", "cat", 404, "unknown model"},
 		"empty model":      {"?model=", "cat", 400, "empty"},
 		"a model of FP32":  {"?model=echo", "cat", 400, "its input is FP32"},

@@ -3,7 +3,10 @@ package front
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -32,6 +35,9 @@ func (f *Front) serve(route web.Route) gin.HandlerFunc {
 }
 
 func (f *Front) run(c *gin.Context, route web.Route) error {
+	if err := checkQuery(c.Request, route.Query); err != nil {
+		return err
+	}
 	ctx, err := withPriority(c.Request)
 	if err != nil {
 		return err
@@ -63,6 +69,24 @@ func (f *Front) run(c *gin.Context, route web.Route) error {
 	}
 	defer release()
 	return failure.Guard("internal error", func() error { return route.Handle(c) })
+}
+
+// checkQuery refuses query parameters that a route does not have. One without names
+// looks after its own.
+func checkQuery(r *http.Request, names []string) error {
+	if names == nil || r.URL.RawQuery == "" {
+		return nil
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return failure.New(failure.Invalid, "the query %s can't be read", failure.Quote(r.URL.RawQuery))
+	}
+	for name := range query {
+		if !slices.Contains(names, name) {
+			return failure.New(failure.Invalid, "unknown query parameter %s, there are %s", failure.Quote(name), strings.Join(names, ", "))
+		}
+	}
+	return nil
 }
 
 // withPriority reads the caller's priority.

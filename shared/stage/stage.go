@@ -171,7 +171,7 @@ func (s *Stage) Run(ctx context.Context, server inference.GRPCInferenceServiceSe
 	inference.RegisterGRPCInferenceServiceServer(s.grpc, server)
 	parts := []app.Part{
 		{Name: "telemetry", Stop: s.flush},
-		s.admin.Part("admin port"),
+		s.admin.Part("admin port (--admin-address)"),
 		{Name: "models", Start: s.load, Drain: s.Registry.GiveUpLoading, Stop: s.unload, Failed: s.loads.failed},
 	}
 	if s.Jobs != nil {
@@ -184,7 +184,7 @@ func (s *Stage) Run(ctx context.Context, server inference.GRPCInferenceServiceSe
 	return s.app.Run(ctx, func() {
 		s.Telemetry.Logger.Info("serving", "grpc", s.GRPCAddress(), "admin", s.AdminAddress())
 		started()
-	}, append(parts, s.grpc.Part("gRPC port"))...)
+	}, append(parts, s.grpc.Part("gRPC port (--grpc-address)"))...)
 }
 
 // flushTimeout bounds the sending of the last spans. It is not taken from the

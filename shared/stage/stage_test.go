@@ -215,16 +215,16 @@ func TestTheParts(t *testing.T) {
 
 func TestABusyPortEndsTheRun(t *testing.T) {
 	first := run(t, newStage(t, settings(t), opened()))
-	for _, take := range []func(*stage.Config){
-		func(c *stage.Config) { c.GRPCAddress = first.GRPCAddress() },
-		func(c *stage.Config) { c.Admin.Address = first.AdminAddress() },
+	for flag, take := range map[string]func(*stage.Config){
+		"--grpc-address":  func(c *stage.Config) { c.GRPCAddress = first.GRPCAddress() },
+		"--admin-address": func(c *stage.Config) { c.Admin.Address = first.AdminAddress() },
 	} {
 		cfg := settings(t)
 		take(&cfg)
 		backend := opened()
 		s := newStage(t, cfg, backend)
 		err := s.Run(t.Context(), s.Service, func() { t.Error("started") })
-		if err == nil || !strings.Contains(err.Error(), "address already in use") {
+		if err == nil || !strings.Contains(err.Error(), "address already in use") || !strings.Contains(err.Error(), flag) {
 			t.Errorf("got %v", err)
 		}
 		if backend.models.Load() != 0 {

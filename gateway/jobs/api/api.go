@@ -48,16 +48,17 @@ func New(ending context.Context, cfg intake.Config, store *jobs.Store, known *bo
 
 // Routes lists all routes.
 func (a *API) Routes() []web.Route {
+	chosen := []string{"job", "model", "all"}
 	routes := []web.Route{
 		{Method: http.MethodPost, Path: "/v1/jobs", Upload: &a.upload, Handle: a.create},
-		{Method: http.MethodGet, Path: "/v1/jobs", Handle: a.list},
+		{Method: http.MethodGet, Path: "/v1/jobs", Query: []string{"state", "model", "name", "limit", "cursor"}, Handle: a.list},
 		{Method: http.MethodGet, Path: "/v1/jobs/:id", Handle: a.status},
 		{Method: http.MethodDelete, Path: "/v1/jobs/:id", Handle: a.cancel},
-		{Method: http.MethodGet, Path: "/v1/jobs/:id/results", Patient: true, Handle: a.results},
+		{Method: http.MethodGet, Path: "/v1/jobs/:id/results", Query: []string{"cursor", "follow", "outcome"}, Patient: true, Handle: a.results},
 		{Method: http.MethodGet, Path: "/v1/jobs/:id/events", Patient: true, Handle: a.events},
-		{Method: http.MethodGet, Path: "/v1/dead-letters", Handle: a.letters},
-		{Method: http.MethodDelete, Path: "/v1/dead-letters", Patient: true, Handle: a.purgeAll},
-		{Method: http.MethodPost, Path: "/v1/dead-letters/requeue", Patient: true, Handle: a.requeueAll},
+		{Method: http.MethodGet, Path: "/v1/dead-letters", Query: []string{"job", "model", "limit", "cursor"}, Handle: a.letters},
+		{Method: http.MethodDelete, Path: "/v1/dead-letters", Query: chosen, Patient: true, Handle: a.purgeAll},
+		{Method: http.MethodPost, Path: "/v1/dead-letters/requeue", Query: chosen, Patient: true, Handle: a.requeueAll},
 		{Method: http.MethodGet, Path: "/v1/dead-letters/:job/:item", Handle: a.letter},
 		{Method: http.MethodDelete, Path: "/v1/dead-letters/:job/:item", Handle: a.purge},
 		{Method: http.MethodPost, Path: "/v1/dead-letters/:job/:item/requeue", Handle: a.requeue},

@@ -222,7 +222,8 @@ func TestWrongResults(t *testing.T) {
 	for path, status := range map[string]int{
 		"/v1/jobs/absent/results": 404, "/v1/jobs/absent/events": 404, "/v1/jobs/absent": 404, "/v1/jobs/a*b": 404, "/v1/jobs/%2e%2e": 404, "/v1/jobs/" + nobody: 404, "/v1/jobs/" + nobody + "/results": 404, "/v1/jobs/" + nobody + "/events": 404,
 		"/v1/jobs/" + id + "/results?cursor=x": 400, "/v1/jobs/" + id + "/results?follow=x": 400, "/v1/jobs/" + id + "/results?outcome=x": 400,
-		"/v1/jobs/" + id + "/results?outcome=requeued": 400, "/v1/jobs?limit=0": 400, "/v1/jobs?cursor=x": 400, "/v1/jobs?state=x": 400,
+		"/v1/jobs/" + id + "/results?outcome=requeued": 400, "/v1/jobs?limit=0": 400, "/v1/jobs?cursor=x": 400, "/v1/jobs?state=x": 400, "/v1/jobs?limt=3": 400,
+		"/v1/jobs/" + id + "/results?folow=false": 400, "/v1/dead-letters?jobs=" + id: 400, "/v1/jobs?a;b": 400,
 		"/v1/dead-letters?limit=x": 400, "/v1/dead-letters?cursor=x": 400, "/v1/dead-letters?job=*": 404, "/v1/dead-letters/" + id + "/0": 404, "/v1/dead-letters/" + id + "/x": 404,
 	} {
 		if a := s.Get(path); a.Status != status || a.Failure().Error == "" {
