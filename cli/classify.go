@@ -34,6 +34,9 @@ type classified struct {
 	Error  string         `json:"error,omitempty"`
 }
 
+// maxLabels is the most labels that a gateway gives.
+const maxLabels = 1000
+
 func newClassify(streams Streams) *cobra.Command {
 	var flags classifyFlags
 	cmd := &cobra.Command{
@@ -41,8 +44,8 @@ func newClassify(streams Streams) *cobra.Command {
 		Short: "Classify images, and show where the time of the last one went",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			if flags.top < 1 {
-				return failure.New(failure.Invalid, "--top is %d, must be 1 or more", flags.top)
+			if flags.top < 1 || flags.top > maxLabels {
+				return failure.New(failure.Invalid, "--top is %d, must be from 1 to %d", flags.top, maxLabels)
 			}
 			c, err := flags.client()
 			if err != nil {
@@ -58,7 +61,7 @@ func newClassify(streams Streams) *cobra.Command {
 	}
 	flags.serverFlags.register(cmd)
 	cmd.Flags().StringVar(&flags.model, "model", "classify", "The model, an ensemble of image bytes to labels")
-	cmd.Flags().IntVar(&flags.top, "top", 3, "How many labels")
+	cmd.Flags().IntVar(&flags.top, "top", 3, "How many labels, 1 to 1000")
 	cmd.Flags().BoolVar(&flags.trace, "trace", true, "Draw the trace of the last image")
 	flags.traceFlags.register(cmd)
 	return cmd

@@ -150,9 +150,11 @@ func TestNobodyThere(t *testing.T) {
 }
 
 func TestClassifyWithoutLabels(t *testing.T) {
-	status, out, errs := run(t, nil, "classify", "--top", "0", "a.jpg")
-	if want := "triptych: --top is 0, must be 1 or more\n"; status != 1 || out != "" || errs != want {
-		t.Errorf("status %d, %q, %q, want 1 and %q", status, out, errs, want)
+	for _, top := range []string{"0", "1001"} {
+		status, out, errs := run(t, nil, "classify", "--top", top, "a.jpg")
+		if want := "triptych: --top is " + top + ", must be from 1 to 1000\n"; status != 1 || out != "" || errs != want {
+			t.Errorf("status %d, %q, %q, want 1 and %q", status, out, errs, want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -83,7 +84,7 @@ func checkQuery(r *http.Request, names []string) error {
 	}
 	for name := range query {
 		if !slices.Contains(names, name) {
-			return failure.New(failure.Invalid, "unknown query parameter %s, there are %s", failure.Quote(name), strings.Join(names, ", "))
+			return failure.New(failure.Invalid, "unknown query parameter %s, there are %s", failure.Quote(name), cmp.Or(strings.Join(names, ", "), "none"))
 		}
 	}
 	return nil

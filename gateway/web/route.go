@@ -26,8 +26,8 @@ type Route struct {
 	// the front then refuses at once what the model has no time for. An empty name is
 	// for no model.
 	Model func(c *gin.Context) string
-	// Query, when set, names the query parameters that there are: a request with another
-	// one is refused, for what its caller meant would be ignored.
+	// Query, when it is not nil, names the query parameters that there are: a request with
+	// another one is refused, for what its caller meant would be ignored.
 	Query []string
 	// Patient marks a route that may take longer than the front's request
 	// timeout; only a deadline that the caller asked for counts.

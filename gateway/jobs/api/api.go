@@ -48,20 +48,20 @@ func New(ending context.Context, cfg intake.Config, store *jobs.Store, known *bo
 
 // Routes lists all routes.
 func (a *API) Routes() []web.Route {
-	chosen := []string{"job", "model", "all"}
+	none, chosen := []string{}, []string{"job", "model", "all"}
 	routes := []web.Route{
 		{Method: http.MethodPost, Path: "/v1/jobs", Upload: &a.upload, Handle: a.create},
 		{Method: http.MethodGet, Path: "/v1/jobs", Query: []string{"state", "model", "name", "limit", "cursor"}, Handle: a.list},
-		{Method: http.MethodGet, Path: "/v1/jobs/:id", Handle: a.status},
-		{Method: http.MethodDelete, Path: "/v1/jobs/:id", Handle: a.cancel},
+		{Method: http.MethodGet, Path: "/v1/jobs/:id", Query: none, Handle: a.status},
+		{Method: http.MethodDelete, Path: "/v1/jobs/:id", Query: none, Handle: a.cancel},
 		{Method: http.MethodGet, Path: "/v1/jobs/:id/results", Query: []string{"cursor", "follow", "outcome"}, Patient: true, Handle: a.results},
-		{Method: http.MethodGet, Path: "/v1/jobs/:id/events", Patient: true, Handle: a.events},
+		{Method: http.MethodGet, Path: "/v1/jobs/:id/events", Query: none, Patient: true, Handle: a.events},
 		{Method: http.MethodGet, Path: "/v1/dead-letters", Query: []string{"job", "model", "limit", "cursor"}, Handle: a.letters},
 		{Method: http.MethodDelete, Path: "/v1/dead-letters", Query: chosen, Patient: true, Handle: a.purgeAll},
 		{Method: http.MethodPost, Path: "/v1/dead-letters/requeue", Query: chosen, Patient: true, Handle: a.requeueAll},
-		{Method: http.MethodGet, Path: "/v1/dead-letters/:job/:item", Handle: a.letter},
-		{Method: http.MethodDelete, Path: "/v1/dead-letters/:job/:item", Handle: a.purge},
-		{Method: http.MethodPost, Path: "/v1/dead-letters/:job/:item/requeue", Handle: a.requeue},
+		{Method: http.MethodGet, Path: "/v1/dead-letters/:job/:item", Query: none, Handle: a.letter},
+		{Method: http.MethodDelete, Path: "/v1/dead-letters/:job/:item", Query: none, Handle: a.purge},
+		{Method: http.MethodPost, Path: "/v1/dead-letters/:job/:item/requeue", Query: none, Handle: a.requeue},
 	}
 	for i, r := range routes {
 		routes[i].Handle = func(c *gin.Context) error {

@@ -224,6 +224,7 @@ func TestWrongResults(t *testing.T) {
 		"/v1/jobs/" + id + "/results?cursor=x": 400, "/v1/jobs/" + id + "/results?follow=x": 400, "/v1/jobs/" + id + "/results?outcome=x": 400,
 		"/v1/jobs/" + id + "/results?outcome=requeued": 400, "/v1/jobs?limit=0": 400, "/v1/jobs?cursor=x": 400, "/v1/jobs?state=x": 400, "/v1/jobs?limt=3": 400,
 		"/v1/jobs/" + id + "/results?folow=false": 400, "/v1/dead-letters?jobs=" + id: 400, "/v1/jobs?a;b": 400,
+		"/v1/jobs/" + id + "?x=1": 400, "/v1/jobs/" + id + "/events?cursor=5": 400, "/v1/dead-letters/" + id + "/0?x=1": 400,
 		"/v1/dead-letters?limit=x": 400, "/v1/dead-letters?cursor=x": 400, "/v1/dead-letters?job=*": 404, "/v1/dead-letters/" + id + "/0": 404, "/v1/dead-letters/" + id + "/x": 404,
 	} {
 		if a := s.Get(path); a.Status != status || a.Failure().Error == "" {
@@ -239,6 +240,11 @@ func TestWrongResults(t *testing.T) {
 		{http.MethodPost, "/v1/jobs/" + id, 405},
 		{http.MethodDelete, "/v1/jobs/" + nobody, 404},
 		{http.MethodPost, "/v1/dead-letters/requeue", 400},
+		{http.MethodPost, "/v1/dead-letters/requeue?jb=" + id + "&all=true", 400},
+		{http.MethodDelete, "/v1/dead-letters?jb=" + id + "&all=true", 400},
+		{http.MethodDelete, "/v1/jobs/" + id + "?dry_run=true", 400},
+		{http.MethodDelete, "/v1/dead-letters/" + id + "/0?job=x", 400},
+		{http.MethodPost, "/v1/dead-letters/" + id + "/0/requeue?x=1", 400},
 		{http.MethodDelete, "/v1/dead-letters", 400},
 		{http.MethodPost, "/v1/dead-letters/" + id + "/0/requeue", 404},
 		{http.MethodDelete, "/v1/dead-letters/" + id + "/0", 404},

@@ -29,7 +29,7 @@ func (r adaptive) cut(l *lane, queue []*item, s scene) verdict {
 		if rows == 1 && r.pairs(l, queue[:v.n], s) {
 			rows = few
 		}
-		if 2*rows <= v.rows && curve.unseen(rows) {
+		if 2*rows <= v.rows && curve.unseen(rows) && meets(l, queue[:v.n], 2*rows, s) {
 			rows, reason = 2*rows, cutProbe
 		}
 		v = fitting(queue[:v.n], rows)

@@ -37,6 +37,9 @@ func TestCapacityOfBatches(t *testing.T) {
 			}
 			all.Wait()
 			synctest.Wait()
+			if sizes := b.model.sizes(); sizes[len(sizes)-1] != c.callers+c.jobs {
+				t.Errorf("%d callers, %d of jobs: batches of %v", c.callers, c.jobs, sizes)
+			}
 		}
 	})
 }

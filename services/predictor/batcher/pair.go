@@ -9,16 +9,35 @@ const few = 2
 const crowd = 2 * few
 
 // pairs tells whether the first two that wait run together where one alone would do:
-// when a crowd waits, two for each instance, no instance is idle, a row of two costs
-// hardly more than one, and neither of the two loses by it: they are of one level,
-// and both will be in time.
+// when a crowd of their level waits, two for each instance, no instance is idle, a row
+// of two costs hardly more than one, and nobody loses by it: both will be in time, and
+// jobs don't hold up those who come meanwhile.
 func (r adaptive) pairs(l *lane, queue []*item, s scene) bool {
-	if s.idle || l.rows < max(crowd, few*r.instances) || len(queue) < few || queue[0].level != queue[1].level || !l.curve().flat() {
+	if s.idle || len(queue) < few || queue[0].rows > 1 || queue[0].bulk && s.watched || !l.curve().flat() {
 		return false
 	}
-	late := s.now.Add(l.cost.of(few))
-	for _, it := range queue[:few] {
-		if it.rows > 1 || !it.deadline.IsZero() && it.deadline.Before(late) {
+	return queue[1].level == queue[0].level && queue[1].rows == 1 && crowded(l.waiting, queue[0].level, max(crowd, few*r.instances)) && meets(l, queue, few, s)
+}
+
+// crowded tells whether so many rows of a level wait.
+func crowded(waiting []*item, level, rows int) bool {
+	for _, it := range waiting {
+		if it.level == level {
+			rows -= it.rows
+		}
+		if rows <= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// meets tells whether the first requests, as many as fit into so many rows, would be
+// answered together within their deadlines.
+func meets(l *lane, queue []*item, rows int, s scene) bool {
+	late := s.now.Add(l.cost.of(rows))
+	for _, it := range queue[:fitting(queue, rows).n] {
+		if !it.deadline.IsZero() && it.deadline.Before(late) {
 			return false
 		}
 	}

@@ -15,6 +15,11 @@ func TestPairs(t *testing.T) {
 		queue     []*item
 		scene     scene
 	}
+	bulk := func(items []*item) {
+		for _, it := range items {
+			it.bulk, it.level = true, 1
+		}
+	}
 	linear := func() *cost { return learned(map[int]time.Duration{1: 8 * ms, 2: 16 * ms, 4: 32 * ms, 8: 64 * ms}) }
 	for name, tt := range map[string]struct {
 		change func(*situation)
@@ -38,19 +43,17 @@ func TestPairs(t *testing.T) {
 		"the third late":     {func(s *situation) { s.queue[2].deadline = now.Add(15 * ms) }, 2},
 		"two rows in one":    {func(s *situation) { s.queue[0].rows = 2 }, 2},
 		"the second has two": {func(s *situation) { s.queue[1].rows = 2 }, 1},
-		"jobs behind one": {func(s *situation) {
+		"jobs behind one":    {func(s *situation) { bulk(s.queue[1:]) }, 1},
+		"jobs":               {func(s *situation) { bulk(s.queue) }, 2},
+		"jobs, callers come": {func(s *situation) {
 			s.scene.watched = true
-			for _, it := range s.queue[1:] {
-				it.bulk, it.level = true, 1
-			}
+			bulk(s.queue)
 		}, 1},
-		"jobs": {func(s *situation) {
-			s.scene.watched = true
-			for _, it := range s.queue {
-				it.bulk = true
-			}
-		}, 2},
-		"long without more": {func(s *situation) { s.cost.batches += probeEvery }, 4},
+		"no crowd without jobs": {func(s *situation) { bulk(s.queue[3:]) }, 1},
+		"more, in time":         {func(s *situation) { s.cost.batches, s.queue[2].deadline = probeEvery+10, now.Add(33*ms) }, 4},
+		"more, late":            {func(s *situation) { s.cost.batches, s.queue[2].deadline = probeEvery+10, now.Add(31*ms) }, 2},
+		"more, two in one":      {func(s *situation) { s.cost.batches, s.queue[0].rows = probeEvery+10, 2 }, 2},
+		"long without more":     {func(s *situation) { s.cost.batches += probeEvery }, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := situation{cost: linear(), instances: 2, scene: scene{now: now, limit: 8}}

@@ -111,7 +111,7 @@ func (b *Batcher) begin(p part) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	b.busy[p.id] = span{now, now.Add(p.lane.cost.of(p.rowsOf(p.from, p.to))), watched(p.all())}
+	b.busy[p.id] = span{now, now.Add(p.lane.cost.of(p.rowsOf(p.from, p.to))), watched(p.members[p.from:])}
 }
 
 // until is a context that ends with ctx and, for one member, when its caller goes:

@@ -47,7 +47,7 @@ func TestBothRoadsFillOneBatch(t *testing.T) {
 		want   [][]uint32
 	}{
 		"where a batch is cheap":   {accelerator, [][]uint32{{1, 2, 100, 101, 102, 103}}},
-		"where it is not, in turn": {processor, [][]uint32{{1, 2}, {100, 101}, {102}, {103}}},
+		"where it is not, in turn": {processor, [][]uint32{{1}, {2}, {100}, {101}, {102}, {103}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
