@@ -77,13 +77,18 @@ func (r adaptive) take(queue []*item, v verdict, reason string, s scene) verdict
 
 // latest is when the batch must be cut for its earliest deadline.
 func (r adaptive) latest(l *lane, queue []*item, s scene) (time.Time, bool) {
-	var first time.Time
+	first := earliest(queue)
+	return first.Add(-inTime(l.cost.of(s.limit))), !first.IsZero()
+}
+
+// earliest is the first deadline of all; zero when there is none.
+func earliest(queue []*item) (first time.Time) {
 	for _, it := range queue {
 		if !it.deadline.IsZero() && (first.IsZero() || it.deadline.Before(first)) {
 			first = it.deadline
 		}
 	}
-	return first.Add(-inTime(l.cost.of(s.limit))), !first.IsZero()
+	return first
 }
 
 const (

@@ -35,13 +35,8 @@ func crowded(waiting []*item, level, rows int) bool {
 // meets tells whether the first requests, as many as fit into so many rows, would be
 // answered together within their deadlines.
 func meets(l *lane, queue []*item, rows int, s scene) bool {
-	late := s.now.Add(l.cost.of(rows))
-	for _, it := range queue[:fitting(queue, rows).n] {
-		if !it.deadline.IsZero() && it.deadline.Before(late) {
-			return false
-		}
-	}
-	return true
+	first := earliest(queue[:fitting(queue, rows).n])
+	return first.IsZero() || !first.Before(s.now.Add(l.cost.of(rows)))
 }
 
 // flat tells whether each of a few rows is about as cheap as one alone.
